@@ -33,18 +33,18 @@ export interface ProgramEdge extends ProcessContext {
   readonly streams: ProcessStreams;
   /** the clock of the running cluster that commands join: its speed may change while they run */
   readonly clusterClock?: Clock;
-  /** also receives what the run reports, with times of `clusterClock` */
+  /** also receives the run's facts, with times of `clusterClock` */
   readonly sink?: TraceSink;
-  /** the sentences of facts in the language of who reads the output; default: English, at a terminal the terminal's language */
+  /** the sentences of facts in the reader's language; default: English, at a terminal the terminal's language */
   readonly say?: ((sentence: string) => string) | undefined;
-  /** is told the lines of the trace on stderr, and those of a result on stdout that is wrapped or not English */
+  /** gets the lines of the trace on stderr, and those of a result on stdout that is wrapped or not English */
   readonly onLines?: OnLines | undefined;
 }
 
-/** Gets lines that are printed, as they are without the width of the stream. */
+/** Gets the printed lines, before they are wrapped. */
 export type OnLines = (stream: "stdout" | "stderr", lines: UnbrokenLines) => void;
 
-/** This program, handed down from its top: labs and the small kubectl run its commands in this process. */
+/** This program, passed down from the top: labs and the small kubectl run its commands in this process. */
 export interface Program {
   readonly commandNames: readonly string[];
   /** @param argv without the program's name @returns the exit code */
@@ -60,7 +60,7 @@ export interface Questions {
   confirm(question: string, options: { readonly yes?: boolean; readonly flag: string }): Promise<boolean>;
 }
 
-/** What joining a node needs of the process. */
+/** The parts of the process that joining a node needs. */
 export type NodeContext = Pick<ProcessContext, "random" | "signal"> & Questions & ProgressReporter;
 
 /** Text for one line, or a function that fits it to a number of columns. */

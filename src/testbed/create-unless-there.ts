@@ -3,7 +3,7 @@ import type { KubeClient } from "../staging/client-go/rest/client.js";
 import { identityInWords } from "../staging/client-go/rest/identity.js";
 
 /**
- * Creates an object in a collection, unless there is one of its name.
+ * Creates an object in a collection, unless one with its name exists.
  * @throws LabError FORBIDDEN, REFUSED
  */
 export async function createUnlessThere(

@@ -8,16 +8,16 @@ const POLL_MS = 15;
 export interface DetachedOptions<T> {
   /** arguments of this program */
   readonly args: readonly string[];
-  /** receives the output of the process: a pipe would break, and end it, when this process exits */
+  /** a file for the output of the process: a pipe would break when this process exits, and end it */
   readonly logFile: string;
   readonly timeoutMs: number;
-  /** @returns what the process with this ID has announced; undefined while it has not */
+  /** @returns the announcement of the process with this ID; undefined before it */
   readonly ready: (pid: number) => Promise<T | undefined>;
 }
 
 export type DetachedOutcome<T> =
   | { readonly type: "ready"; readonly value: T }
-  /** @param log what it wrote; when it could not be started, the reason */
+  /** @param log its output, or the reason why it could not be started */
   | { readonly type: "exited"; readonly code: number | null; readonly log: string }
   | { readonly type: "timed-out" };
 

@@ -23,15 +23,15 @@ export interface ClusterOptions {
   readonly speed?: number;
   /** how many nodes start with the cluster: `node-1`, `node-2`, ...; default 0 */
   readonly nodes?: number;
-  /** those nodes have no containers, and their pods are Running at once: for hundreds of nodes; default false */
+  /** nodes without containers, whose pods are Running at once: for hundreds of nodes; default false */
   readonly simulated?: boolean;
   /** keeps the cluster in this folder, and continues the one that it has; default: in memory */
   readonly dataFolder?: string;
-  /** of the API server on 127.0.0.1; default: a free one */
+  /** the API server's port on 127.0.0.1; default: a free one */
   readonly port?: number;
 }
 
-/** A control plane and its nodes, in a process of their own. */
+/** A control plane and its nodes, in a separate process. */
 export interface Cluster extends AsyncDisposable {
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
@@ -53,7 +53,7 @@ export interface ClusterClock {
   readonly speed: number;
   /** Unix ms */
   now(): number;
-  /** Resolves after so many ms of the cluster's time. */
+  /** Resolves after this many ms of the cluster's time. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Runs the clock at another speed. The time does not jump. */
   setSpeed(speed: number): Promise<void>;
@@ -99,7 +99,7 @@ export interface Client {
   /** The events of one watch, until the server or the signal ends it. @throws LabError as `expect` */
   watch<T = ApiObject>(path: string, options?: WatchOptions): AsyncIterable<WatchedEvent<T>>;
   /**
-   * Reads an object until it is as the caller wants it; one that is not there yet is waited for.
+   * Reads an object until it meets the condition; waits for it to exist.
    * @throws LabError TIMED_OUT
    */
   waitFor<T = ApiObject>(path: string, isDone: (object: T) => boolean, options?: WaitOptions): Promise<T>;
@@ -119,7 +119,7 @@ export interface WaitOptions {
 export interface NodeOptions {
   readonly cluster: Cluster;
   readonly name: string;
-  /** what it registers with beside the default labels */
+  /** labels to register with, in addition to the default ones */
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly NodeTaint[];
 }
@@ -145,8 +145,8 @@ export interface VirtualNodeOptions extends NodeOptions {
 }
 
 /**
- * Does the work of one pod. What it returns becomes the pod's end: nothing or a text is Succeeded;
- * `{ phase: "Failed", reason, message }` is not, and neither is an error that is thrown.
+ * Does the work of one pod. Its result decides the pod's phase: nothing or a text is Succeeded; `{ phase: "Failed",
+ * reason, message }` or a thrown error is Failed.
  */
 export type PodFunction = (task: PodTask) => unknown;
 
@@ -154,15 +154,15 @@ export interface PodTask {
   /** as the API server has it */
   readonly pod: ApiObject;
   readonly containers: readonly PodContainer[];
-  /** aborts when the pod is to end; it is abandoned after its terminationGracePeriodSeconds */
+  /** aborts when the pod must end; the work is abandoned after terminationGracePeriodSeconds */
   readonly signal: AbortSignal;
   /** Writes a line of the pod's log. */
   log(...values: readonly unknown[]): void;
-  /** Shows in the pod's status how far it is, from 0 to 1. */
+  /** Shows the progress in the pod's status, from 0 to 1. */
   progress(fraction: number, text?: string): void;
 }
 
-/** A container with its references resolved: `env` has what config maps, secrets and fields give. */
+/** A container with its references resolved: `env` has the values of config maps, Secrets and fields. */
 export interface PodContainer {
   readonly name: string;
   readonly image: string;
@@ -184,7 +184,7 @@ export interface RuntimeOptions {
   readonly speed?: number;
 }
 
-/** A container runtime that speaks the CRI, in a process of its own. */
+/** A container runtime that speaks the CRI, in a separate process. */
 export interface ContainerRuntime extends AsyncDisposable {
   /** `unix:///tmp/.../runtime.sock`, for crictl and kubelets */
   readonly endpoint: string;

@@ -7,7 +7,7 @@ import type { ApiObject, Client, WaitOptions, WatchedEvent } from "./api.js";
 const WAIT_MS = 30_000;
 const POLL_MS = 50;
 
-/** The client of the package, around the one that all of kubelab uses. */
+/** The package's client, a wrapper of kubelab's own. */
 export function clientOf(client: KubeClient): Client {
   return {
     request: (request) => client.request(request),

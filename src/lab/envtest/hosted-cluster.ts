@@ -26,7 +26,10 @@ import type { ProgramRuns } from "./program-handler.js";
 
 const NAME = "kubelab";
 
-/** A program's cluster, in the process that the program started for it. Its state folder is its own: no command joins it. */
+/**
+ * A program's cluster, in the process that the program started for it. It has its own state folder, so no command joins
+ * it.
+ */
 export class HostedCluster {
   readonly #nodes = new Map<string, Disposables>();
   readonly #random = new SystemRandom();
@@ -42,7 +45,7 @@ export class HostedCluster {
     for (let number = 1; number <= state.nodes; number++) this.#nodes.set(`node-${number}`, new Disposables());
   }
 
-  /** @param opened gets what ends the cluster @throws LabError as `runCluster` */
+  /** @param opened gets the function that ends the cluster @throws LabError as `runCluster` */
   static async start(options: ClusterOptions, runs: ProgramRuns, opened: Disposables): Promise<HostedCluster> {
     const { kubeVersion = OLDEST_RELEASE, speed = 1, nodes = 0, simulated, dataFolder, port = 0 } = options;
     const folder = await makeTemporaryFolder("testbed");
@@ -80,7 +83,7 @@ export class HostedCluster {
     return cluster;
   }
 
-  /** @throws LabError USAGE for the name of a node that runs */
+  /** @throws LabError USAGE if a node of that name runs */
   claim(name: string): void {
     if (!this.#nodes.has(name)) this.#nodes.set(name, new Disposables());
     else throw new LabError("USAGE", `a node ${name} runs in this cluster already`, "Choose another name.");
@@ -154,7 +157,7 @@ export class HostedCluster {
   }
 }
 
-/** What runs here asks nobody and shows no progress. */
+/** This process asks no questions and shows no progress. */
 function contextOf(env: ProcessContext["env"], signal: AbortSignal): ProcessContext & NodeContext {
   return {
     ...{ env, signal, cwd: process.cwd(), random: new SystemRandom(), self: [process.execPath] },

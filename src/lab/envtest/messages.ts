@@ -33,7 +33,7 @@ export interface NodeRequest {
   readonly timeoutMs?: number;
 }
 
-/** What a program asks its process for: parameters and result. */
+/** The calls of a program to its process: parameters and result. */
 export interface Calls {
   startCluster: { readonly given: ClusterOptions; readonly result: StartedCluster };
   /** refuses the name of a node that runs */
@@ -49,11 +49,11 @@ export type Method = keyof Calls;
 /** From the program to its process. */
 export type ProgramMessage =
   | { readonly type: "call"; readonly id: number; readonly method: Method; readonly given: unknown }
-  /** what the function of a virtual pod reports */
+  /** an event from the function of a virtual pod */
   | { readonly type: "work"; readonly run: number; readonly event: WorkEvent }
   | { readonly type: "close" };
 
-/** As a HandlerEvent; the process reads what the function reported and returned. */
+/** Like a HandlerEvent; the process checks the function's reports and result. */
 export type WorkEvent =
   | Extract<HandlerEvent, { readonly kind: "log" }>
   | { readonly kind: "progress"; readonly fraction: unknown; readonly text: unknown }

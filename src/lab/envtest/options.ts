@@ -2,11 +2,11 @@ import { LabError } from "../../util/errors.js";
 import { isRecord } from "../../util/records.js";
 import { nearest } from "../../util/text/nearest.js";
 
-/** @returns what was expected instead; undefined for a value that fits */
+/** @returns the expected form; undefined for a valid value */
 export type Rule = (value: unknown) => string | undefined;
 
 /**
- * Checks what a program passes to a function of the package. An option that is undefined is absent.
+ * Checks the options that a program passes to a function of the package. An option that is undefined is absent.
  * @throws LabError USAGE that names the function and the option
  */
 export function checkOptions(

@@ -19,7 +19,7 @@ export class ProgramRuns {
 
   constructor(readonly send: (message: TestbedMessage) => void) {}
 
-  /** What a run reported. A run that was abandoned has no reader. */
+  /** Passes a report on to its run. An abandoned run has no reader. */
   take(run: number, event: WorkEvent): void {
     this.#queues.get(run)?.push(event);
   }

@@ -108,7 +108,7 @@ const NODE_RULES = { cluster: openCluster, name: nodeName, labels, taints };
 /**
  * Joins a node to a cluster: a bootstrap token, a signed certificate, a kubelet with a container runtime. Resolves when it is
  * Ready.
- * @throws LabError USAGE for options, and for the name of a node that runs; as `kubelab node`
+ * @throws LabError USAGE for options, and if a node of that name runs; as `kubelab node`
  */
 export async function startNode(options: NodeOptions): Promise<ClusterNode> {
   checkOptions("startNode", options, NODE_RULES, ["cluster", "name"]);

@@ -16,8 +16,8 @@ interface PendingCall {
 }
 
 /**
- * The process of a cluster or a runtime that a program started. It keeps the program's process alive while the program waits
- * for it and no longer, and it ends with the program.
+ * The process of a cluster or a runtime that a program started. It keeps the program's process alive only while the
+ * program waits for it, and ends with the program.
  */
 export class TestbedProcess {
   readonly #child: ChildProcess;
@@ -55,7 +55,7 @@ export class TestbedProcess {
     this.#hold();
   }
 
-  /** @throws LabError as the method; FAILED when the process has ended */
+  /** @throws LabError as the method; FAILED if the process has ended */
   call<M extends Method>(method: M, given: Calls[M]["given"]): Promise<Calls[M]["result"]> {
     return new Promise((resolve, reject) => {
       if (!this.isOpen || !this.#child.connected) return reject(this.#gone());
@@ -75,7 +75,7 @@ export class TestbedProcess {
     this.#functions.set(node, handler);
   }
 
-  /** Ends the process with all that it runs. Safe to call twice. */
+  /** Ends the process with everything that it runs. Safe to call twice. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

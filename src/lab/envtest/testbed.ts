@@ -7,7 +7,7 @@ import { HostedCluster } from "./hosted-cluster.js";
 import type { Method, NodeRequest, ProgramMessage, TestbedMessage } from "./messages.js";
 import { ProgramRuns } from "./program-handler.js";
 
-/** How long this process has to close what it runs, in seconds. */
+/** The time limit for closing everything, in seconds. */
 const PATIENCE_S = 5;
 
 // The process of a cluster or a runtime that a program started, through a TestbedProcess. It ends with the program.

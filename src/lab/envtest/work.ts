@@ -4,7 +4,7 @@ import type { HandlerTask } from "../virtual/handler.js";
 import type { PodFunction } from "./api.js";
 import type { WorkEvent } from "./messages.js";
 
-/** Calls a program's function for one pod, and reports what it logs, how far it is and how it ends. Never throws. */
+/** Calls a program's function for one pod, and reports its log, progress and result. Never throws. */
 export async function runWork(
   handler: PodFunction,
   { pod, containers }: HandlerTask,
@@ -24,7 +24,7 @@ export async function runWork(
   }
 }
 
-/** What has functions or the like in it cannot be sent: the pod then fails, and its message shows the value. */
+/** A value with functions cannot be sent: the pod then fails, and its message shows the value. */
 function sendable(value: unknown): unknown {
   try {
     return structuredClone(value);

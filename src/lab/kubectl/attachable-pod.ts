@@ -8,7 +8,7 @@ import { findResource, refOf } from "./resources.js";
 import type { Session } from "./session.js";
 
 /**
- * The pod that `web`, `pod/web` or `deployment/web` names: of a workload, one that runs, the oldest first.
+ * The pod of `web`, `pod/web` or `deployment/web`: of a workload, the oldest running one.
  * Mirrors staging/src/k8s.io/kubectl/pkg/polymorphichelpers/attachablepodforobject.go, and ActivePods of the controllers.
  */
 export async function podFor(session: Session, word: string): Promise<Wire<V1Pod>> {

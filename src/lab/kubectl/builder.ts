@@ -33,7 +33,7 @@ const KIND_APART =
 
 const NO_TARGET = "one or more resources must be specified as <resource> <name> or <resource>/<name>";
 const NO_ROLLOUT = "required resource not specified";
-/** What verbs say that have words of their own for a line without resources. */
+/** The errors of verbs with their own text for a line without resources. */
 const NO_KIND: Readonly<Record<string, string>> = {
   get: "You must specify the type of resource to get.",
   describe: "You must specify the type of resource to describe.",
@@ -77,7 +77,7 @@ export async function namedBy(session: Session, line: KubectlLine, words = line.
       found.push({ known: await findResource(client, kind, signal), names: [name], namespace });
     }
   } else {
-    // Names belong to one kind, and `all` stands for several; with names, a list is of kinds only.
+    // Names belong to one kind, and `all` is several kinds, so a list with names has only kinds.
     if (kinds === "all" && names.length > 0) throw lineError(line.verb, "you must specify only one resource");
     for (const kind of kinds.split(",").filter((one) => one !== "")) {
       const hasNames = names.length > 0;
@@ -94,7 +94,7 @@ export function selectorsOf(line: KubectlLine): NonNullable<KubeRequest["query"]
 }
 
 /**
- * Does something with each object of a line, and goes on with the next one after a refusal.
+ * Calls a function for each object of a line, and continues after a refusal.
  * @returns how many objects the line names, or its selectors found
  * @throws LabError FAILED if the line names no object, and has neither `--all` nor a selector
  */
@@ -148,7 +148,7 @@ export async function getOne(client: KubeClient, line: KubectlLine, request: Kub
 }
 
 /**
- * Does something with each item. A refusal is printed, and the next item follows.
+ * Calls a function for each item. Prints a refusal and continues.
  * Mirrors k8s.io/cli-runtime/pkg/resource/visitor.go (ContinueOnErrorVisitor).
  * @throws LabError the first other failure, at the end
  */

@@ -6,7 +6,8 @@ import type { Session } from "./session.js";
 const ANNOTATION = "kubectl.kubernetes.io/default-container";
 
 /**
- * The container that a line without `-c` means: that of the annotation, else the first one, which is then reported if the pod has others.
+ * The container of a line without `-c`: that of the annotation, else the first one. Reports the choice if the pod has
+ * several.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/util/podcmd/podcmd.go (FindOrDefaultContainerByName).
  * @param name the value of `-c`
  * @throws LabError FAILED if the pod has no such container

@@ -4,7 +4,7 @@ import { MessageError } from "../../util/i18n/message-error.js";
 import type { Session } from "./session.js";
 
 /**
- * Prints a refusal as kubectl does, which then ends with 1.
+ * Prints a refusal as kubectl does, which then exits with 1.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/util/helpers.go (StandardErrorMessage, checkErr, statusCausesToAggrError).
  * @returns false for any other failure
  */

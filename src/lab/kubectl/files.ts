@@ -10,7 +10,7 @@ import type { KubectlContext } from "./session.js";
 
 type Reading = Pick<KubectlContext, "streams" | "cwd" | "signal">;
 
-/** kubectl fails with 1 for a file that it cannot read, or a kind that is unknown; for kubelab's own commands that is a wrong argument. */
+/** kubectl exits with 1 for an unreadable file or an unknown kind; kubelab's own commands report a usage error. */
 export type Code = "FAILED" | "USAGE";
 
 /** The objects in YAML files, also those in a List; `-` is stdin. @throws LabError with the code */

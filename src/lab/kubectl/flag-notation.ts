@@ -1,13 +1,13 @@
 /**
- * The flags of a verb, separated by spaces: `all` is a switch, `output|o=` takes a value, `cascade=background` may be given
- * without its value and then has this one.
+ * The flags of a verb, separated by spaces: `all` is a switch, `output|o=` takes a value, `cascade=background` has this
+ * value if the line gives none.
  */
 export type FlagNotation = string;
 
 /** One flag of a notation. */
 export interface Flag {
   readonly name: string;
-  /** one letter; undefined: it has a long form only */
+  /** one letter; undefined: only a long form */
   readonly short: string | undefined;
   readonly takesValue: boolean;
   /** without a value */

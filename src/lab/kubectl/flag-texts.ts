@@ -1,4 +1,4 @@
-/** What each flag of the built-in kubectl is for, by its long name. English in any language, like the rest of what kubectl prints. */
+/** The help of each flag of the built-in kubectl, by its long name. Always English, like kubectl's other output. */
 export const FLAG_TEXTS: Readonly<Record<string, string>> = {
   all: "all objects of the type",
   "all-namespaces": "in all namespaces",

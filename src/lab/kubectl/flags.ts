@@ -16,7 +16,7 @@ export interface KubectlLine {
 }
 
 /**
- * Takes a command line apart by the flags that its verb declares.
+ * Parses a command line by the flags that its verb declares.
  * @param verbs the flags by verb; the longest verb that the line begins with counts
  * @throws LabError USAGE for verbs and flags that only kubectl itself has, FAILED for those that no kubectl has
  */
@@ -29,19 +29,19 @@ export function parseLine(argv: readonly string[], verbs: Readonly<Record<string
   return { verb, words, flags: parsed.flags, rest: dashes < 0 ? [] : argv.slice(dashes + 1) };
 }
 
-/** The verb is what follows the global flags: one, two or three words. */
+/** The verb follows the global flags and has one, two or three words. */
 function verbOf(line: readonly string[], verbs: Readonly<Record<string, FlagNotation>>): string {
   const words = line.slice(verbAt(line));
   const known = Object.keys(verbs);
   const verb = longestVerb(words, known);
   const next = verb === undefined ? undefined : words[verb.split(" ").length];
-  // `create` is a verb of its own, but what follows it must be one of its subcommands.
+  // `create` is a verb itself, but a word after it must be one of its subcommands.
   const isSubcommand = next !== undefined && !next.startsWith("-") && isGroup(verb ?? "", known);
   if (verb === undefined || isSubcommand) throw unknownVerb(words, known);
   return verb;
 }
 
-/** Where the verb of a line begins, behind the global flags. */
+/** The index of a line's verb, after the global flags. */
 export function verbAt(line: readonly string[]): number {
   const global = byWord(flagsOf(GLOBAL_FLAGS));
   let at = 0;

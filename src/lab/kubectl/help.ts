@@ -8,8 +8,8 @@ import { VERBS } from "./verbs.js";
 const KNOWN: readonly string[] = Object.keys(VERBS);
 
 /**
- * The help that a line asks for: of kubectl, of a verb, or of a group such as `set`.
- * @returns undefined if the line asks for none, or for that of a verb that is not known: its parser reports that
+ * The requested help: of kubectl, of a verb, or of a group such as `set`.
+ * @returns undefined if the line requests no help, or that of an unknown verb, which its parser reports
  * @throws LabError as `unknownVerb`, for `help VERB`
  */
 export function helpOf(argv: readonly string[], say: Say): string | undefined {
@@ -69,7 +69,7 @@ function verbHelp(verb: string, say: Say): string {
   ]);
 }
 
-/** `-o, --output=VALUE`, and what it is for. */
+/** `-o, --output=VALUE`, with its help. */
 function flagRow({ name, short, takesValue, implied }: Flag): readonly [string, string] {
   const value = takesValue ? "=VALUE" : implied === "true" ? "" : `[=${implied}]`;
   const long = name === short ? "" : `--${name}${value}`;

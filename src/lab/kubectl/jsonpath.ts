@@ -98,7 +98,7 @@ function step(node: JsonPathNode, values: readonly unknown[]): readonly unknown[
 const membersOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
 
-/** A value and all below it that have members. Mirrors evalRecursive. */
+/** A value and all nested values with members. Mirrors evalRecursive. */
 function descendants(value: unknown): readonly unknown[] {
   const members = membersOf(value);
   return members.length === 0 ? [] : [value, ...members.flatMap(descendants)];

@@ -1,11 +1,11 @@
 import type { FlagNotation } from "./flag-notation.js";
 
 /**
- * What kubectl 1.32 has and the built-in one lacks. Who needs such a verb or flag should install kubectl; any other unknown
- * word is a typo.
+ * Verbs and flags of kubectl 1.32 that the built-in one lacks: they need an installed kubectl. Any other unknown word
+ * is a typo.
  */
 
-/** Verbs, also aliases that stand in many texts. */
+/** Verbs, with aliases that many texts use. */
 export const LACKING_VERBS: readonly string[] = [
   ..."api-resources api-versions attach autoscale cluster-info completion cp debug diff drain edit events".split(" "),
   ..."explain kustomize options plugin port-forward proxy wait".split(" "),

@@ -1,7 +1,7 @@
 import { type Message, MessageError } from "../../util/i18n/message-error.js";
 
 /**
- * A line that says too little, or something that no kubectl accepts. The text is kubectl's own, and the exit code is its 1.
+ * An incomplete line, or one that no kubectl accepts. Text and exit code (1) are kubectl's own.
  * @param verb whose `--help` the hint names; "" is kubectl's
  * @param hint default: that `--help`
  */
@@ -24,7 +24,7 @@ Example resource specifications include:
 /** Mirrors RequireFilenameOrKustomize in k8s.io/cli-runtime/pkg/resource/builder.go. */
 export const NO_FILES = "must specify one of -f and -k";
 
-/** A line that kubectl itself may know, and the built-in one does not. */
+/** A line that kubectl may support, but the built-in one does not. */
 export function unknown(what: string): MessageError {
   return new MessageError("USAGE", ["kubectlUnknown", { what }], ["kubectlUnknownHint"]);
 }

@@ -30,7 +30,7 @@ export function isTable(line: KubectlLine): boolean {
   return [undefined, "wide"].includes(text(line, "output"));
 }
 
-/** How a line's flags want a table of this kind. */
+/** The table options of a line's flags for this kind. */
 export function tableOptions(line: KubectlLine, { isNamespaced }: Pick<KnownResource, "isNamespaced">): TableOptions {
   return {
     wide: text(line, "output") === "wide",
@@ -69,7 +69,7 @@ export function labelsText(labels: Readonly<Record<string, string>> | undefined)
 const FORMATS: readonly string[] = ["custom-columns", "json", "jsonpath", "name", "yaml"];
 const LACKING_FORMATS: readonly string[] =
   "custom-columns-file go-template go-template-file jsonpath-as-json jsonpath-file template templatefile".split(" ");
-/** What is said of a format that needs more than its name. */
+/** The error for a format that needs an argument. */
 const WITH_TEMPLATE: Readonly<Record<string, string>> = {
   "custom-columns": "custom-columns format specified but no custom columns given",
   jsonpath: "template format specified but no template given",

@@ -3,7 +3,7 @@ import { pid } from "node:process";
 import type { TraceSink } from "../../trace/trace.js";
 
 /**
- * Prints each request as kubectl does from `-v=6` on.
+ * Prints each request as kubectl does with `-v=6` and higher.
  * Mirrors k8s.io/client-go/transport/round_trippers.go (debuggingRoundTripper).
  */
 export function requestLines(print: (line: string) => void): TraceSink {

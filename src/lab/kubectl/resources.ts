@@ -4,7 +4,7 @@ import { type Message, MessageError } from "../../util/i18n/message-error.js";
 import type { Code } from "./files.js";
 import { similar } from "./unknown-words.js";
 
-/** The category that kubectl's users know. A word that is no kind costs a read of every group, so others are not looked for. */
+/** The only supported category. An unknown word costs a read of every group, so other categories are not searched. */
 const ALL = "all";
 
 /** A kind that the server supports. */
@@ -69,7 +69,7 @@ export async function findResources(
   return found;
 }
 
-/** Every kind, with the words that mean it and its categories. */
+/** Every kind, with its words and categories. */
 async function* kinds(client: KubeClient, signal: AbortSignal) {
   for await (const { groupVersion, resources = [] } of lists(client, signal)) {
     for (const { name, singularName, namespaced, kind, shortNames = [], categories = [] } of resources) {

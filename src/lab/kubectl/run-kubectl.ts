@@ -17,7 +17,7 @@ import type { KubectlContext, Session } from "./session.js";
 import { VERBS } from "./verbs.js";
 
 const FLAGS = Object.fromEntries(Object.entries(VERBS).map(([verb, { flags }]) => [verb, flags]));
-/** The API server derives the manager of fields from it, and a lab finds kubectl's requests by it. */
+/** The API server derives the field manager from it, and labs recognise kubectl's requests by it. */
 const USER_AGENT = "kubectl/v1.25.0 (kubelab)";
 /** The `-v` from which kubectl prints its requests. */
 const REQUESTS_LEVEL = 6;

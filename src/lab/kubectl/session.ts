@@ -4,13 +4,13 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { KubectlLine } from "./flags.js";
 
-/** The process, as far as the small kubectl needs it. */
+/** The parts of the process that the small kubectl needs. */
 export interface KubectlContext extends ProcessContext {
   readonly streams: ProcessStreams;
   /** runs `kubelab exec` for `kubectl exec` */
   readonly program: Program;
   session(options: object): { readonly clock: Clock };
-  /** ends the process with this code, unless an error does */
+  /** sets the exit code, unless an error occurs */
   exitWith(code: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** How wide a column is at least, and how many spaces follow its longest cell. */
+/** The least width of a column, and the number of spaces after its longest cell. */
 export interface TabOptions {
   readonly minWidth: number;
   readonly padding: number;
@@ -28,7 +28,7 @@ export class GrowingColumns {
     return padded.join("") + last;
   }
 
-  /** Several rows, which are aligned with one another too. */
+  /** Several rows, which are also aligned with each other. */
   alignAll(rows: readonly string[]): string {
     for (const row of rows) this.align(row);
     return rows.map((row) => `${this.align(row)}\n`).join("");

@@ -8,7 +8,7 @@ import { lineError, unknown } from "./line-error.js";
 const MIN_LENGTH = 3;
 
 /**
- * The error for a line that begins with no known verb: what its group needs, that the built-in kubectl lacks the verb, or a typo.
+ * The error for a line without a known verb: an incomplete group, a verb that the built-in kubectl lacks, or a typo.
  * Mirrors legacyArgs in cobra's args.go, and DefaultSubCommandRun of kubectl.
  * @param words from the verb on; @param verbs the known ones
  */
@@ -37,7 +37,7 @@ function unknownCommand(group: string, word: string): string {
 
 /**
  * The error for a flag that a verb of the built-in kubectl does not have.
- * @param name as it is written: `--sort-by`, `-z`; @param word all of it: `-zx`
+ * @param name as written: `--sort-by`, `-z`; @param word the whole word: `-zx`
  */
 export function unknownFlag(verb: string, name: string, word: string, known: readonly Flag[]): MessageError {
   const lacking = flagsOf(`${LACKING_FLAGS[verb] ?? ""} ${LACKING_GLOBAL_FLAGS}`);
@@ -54,7 +54,7 @@ export function unknownFlag(verb: string, name: string, word: string, known: rea
   return withNearest(verb, `unknown flag: ${name}`, names, name);
 }
 
-/** `-o/--output`; `-v` for a flag that has no longer name. */
+/** `-o/--output`; `-v` for a flag without a long name. */
 function shownFlag({ name, short }: Flag): string {
   return short === undefined ? `--${name}` : name === short ? `-${short}` : `-${short}/--${name}`;
 }

@@ -28,10 +28,10 @@ import type { Verb } from "./session.js";
 interface VerbRow {
   /** a summary in kubectl's words, which are English in any language */
   readonly about: string;
-  /** what follows the verb, as `--help` shows it */
+  /** the arguments, as `--help` shows them */
   readonly args: string;
   readonly flags: FlagNotation;
-  /** undefined for those that change a kubeconfig, which need no cluster */
+  /** undefined for verbs that change a kubeconfig, which need no cluster */
   readonly run: Verb | undefined;
 }
 

@@ -30,7 +30,7 @@ export class CommandHandler implements PodHandler {
 
   /**
    * @param env of every command, in addition to that of its pod's first container
-   * @param notes of running commands, for the next kubelet if this one is killed; default: no notes
+   * @param notes records running commands for the next kubelet, if this one is killed; default: no records
    */
   constructor(
     readonly command: string,

@@ -93,7 +93,10 @@ export class ModuleHandler implements PodHandler {
     yield { kind: "end", outcome };
   }
 
-  /** A thread that allocates without pause cannot check itself; which one it is, Node does not tell, so that all are ended. */
+  /**
+   * A thread that allocates without pause cannot check itself. Node does not report which thread it is, so all are
+   * ended.
+   */
   #watchMemory(thread: Thread): Disposable {
     const { clock, maxBytes } = this.memory;
     let timer: Timer;
@@ -208,7 +211,7 @@ class Thread {
     this.#worker.postMessage(why);
   }
 
-  /** This much of the log is written: the thread can continue. */
+  /** Acknowledges this much of the log, so that the thread can continue. */
   taken(byteCount: number): void {
     const counter = new Int32Array(this.#waiting);
     Atomics.sub(counter, 0, byteCount);

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 /** How a handler's work ended. It decides the pod's phase. */
 export interface HandlerOutcome {
   readonly phase: "Succeeded" | "Failed";
-  /** one word: `Completed`, or why it failed */
+  /** one word: `Completed`, or the reason of the failure */
   readonly reason: string;
   readonly message: string;
   /** exit code of the pod's containers */

@@ -21,8 +21,8 @@ const NS_PER_MS = 1_000_000n;
 const ID_BYTES = 32;
 
 /**
- * The pods of a handler. A sandbox stands for a pod. When the last of its containers has been started, the handler is
- * called once for the whole pod; its end is the end of all containers. Init containers do nothing and succeed at once.
+ * The pods of a handler. Each sandbox is a pod. When the last of its containers has been started, the handler is called
+ * once for the whole pod; its end is the end of all containers. Init containers do nothing and succeed at once.
  */
 export class VirtualPods {
   readonly records = new Records();

@@ -63,7 +63,7 @@ export interface ClusterDeps {
   readonly context: ProcessContext & NodeContext;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** what a start that takes long has reached */
+  /** reports the progress of a long start */
   readonly onProgress?: (text: string) => void;
 }
 
@@ -138,10 +138,10 @@ function placeOf({ servers, ...etcdFiles }: EtcdConfig): Pick<ClusterState, "etc
   };
 }
 
-/** The first ones are enough: the log has all. */
+/** Only the first ones are kept, because the log has all. */
 const MAX_START_PROBLEMS = 20;
 
-/** @returns what gives the problems that the API server has reported until then, and ends the collection */
+/** @returns a function that ends the collection and returns the API server's problems */
 function apiServerProblems(trace: Trace): () => readonly string[] | undefined {
   const problems: string[] = [];
   let isOver = false;

@@ -23,7 +23,7 @@ import { proxyIdentity, startNodeProxy } from "./node-proxy.js";
 /** A node that starts with its cluster. */
 export interface NodeSpec {
   readonly name: string;
-  /** what it registers with beside the default labels */
+  /** labels to register with, in addition to the default ones */
   readonly labels: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
   /** of its static pods */
@@ -37,14 +37,17 @@ export interface ClusterNodesOptions {
   readonly folder: string;
   /** see `networkFolder` */
   readonly networkFolder: string;
-  /** when the nodes have registered: what else the cluster begins with */
+  /** runs when the nodes have registered, for the cluster's other initial objects */
   readonly onRegistered?: (deps: Ctx) => Promise<void>;
 }
 
-/** What nodes do is shown beside the requests, from -v 2: `kubelab bootstrap` and `kubelab node` explain it. */
+/** Facts of nodes are shown with the requests, from -v 2; `kubelab bootstrap` and `kubelab node` explain them. */
 const QUIET_LEVEL = 2;
 
-/** How many nodes start at a time: more compete for the processors, and the first would be ready as late as the last. */
+/**
+ * The number of nodes that start at a time: more would compete for the processors, and the first would be ready as late
+ * as the last.
+ */
 const STARTS_AT_A_TIME = 3;
 const READY_POLL_MS = 100;
 
@@ -68,7 +71,7 @@ export async function startNodes(
     await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()));
     await Promise.all(nodes.map((node) => node.close()));
     await rm(folder, { recursive: true, force: true });
-    // Unless other nodes of the cluster still run.
+    // Fails while other nodes of the cluster still run.
     await rmdir(networkFolder).catch(() => {});
     await removeAbandonedMemoryMedia();
   };
@@ -90,7 +93,7 @@ export async function startNodes(
     await onRegistered?.(deps);
     const names = new Set(specs.map(({ name }) => name));
     await untilReady(target, names, deps, context.signal);
-    // Not before: nothing needs it yet, and the cluster is ready without it.
+    // It starts last, because the cluster is ready without it.
     const identity = proxyIdentity(deps, target, context.signal);
     for (const node of nodes) {
       const { kubeVersion } = target;

@@ -22,7 +22,7 @@ export interface JoinDefaults {
   readonly cwd: string;
   /** there is a terminal to ask on */
   readonly canAsk: boolean;
-  /** of every node that joins from here; default: none */
+  /** for every node that joins from here; default: none */
   readonly taints?: readonly Taint[];
 }
 
@@ -43,7 +43,7 @@ export type Approval = "auto" | "ask" | "manual";
 export interface JoinOptions extends TargetOptions {
   readonly node: string;
   readonly dir?: string;
-  /** the same, by the name that `kubelab csr` has for it */
+  /** the same under the name that `kubelab csr` uses */
   readonly outDir?: string;
   readonly server?: string;
   readonly token?: string;
@@ -64,14 +64,14 @@ export interface JoinOptions extends TargetOptions {
   readonly registerWithTaints?: readonly Taint[];
 }
 
-/** The address of the API server that the node will join, as far as it is known before. */
+/** The address of the API server that the node will join, if it is already known. */
 export function serverOf({ discovery }: JoinPlan, target: { readonly admin: RestConfig } | undefined): string {
   if (discovery.kind !== "by-target") return discovery.server;
   assert(target !== undefined, "a plan without --server has a target");
   return target.admin.server;
 }
 
-/** What was asked for, checked: nothing in it can still be a usage error. */
+/** The checked options: none of them can still be a usage error. */
 export interface JoinPlan {
   readonly nodeName: string;
   readonly folder: string;
@@ -91,14 +91,14 @@ export interface JoinPlan {
   readonly jitter: boolean;
   /** every question is answered with yes */
   readonly yes: boolean;
-  /** take the name even from a Node that is Ready; default: refuse */
+  /** takes the name even from a Node that is Ready; default: refuses */
   readonly takesOver?: boolean;
-  /** what the node registers with, beside its default labels; default: nothing. A Node that exists keeps what it has. */
+  /** labels to register with, in addition to the default ones; default: none. An existing Node keeps its labels. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
 }
 
-/** Of nodes that play on a cluster in use: nothing of the cluster's own is scheduled to them. */
+/** The taints of a lab's nodes on a cluster in use, so that the cluster's own pods are not scheduled to them. */
 export const LAB_TAINT: Taint = { key: "kubelab/lab", value: "own", effect: "NoSchedule" };
 
 const MIN_CERT_DURATION_MS = 600_000;
@@ -206,7 +206,7 @@ export const JOIN_TIMEOUT_MS = 3_600_000;
 /**
  * The plan of a node that starts with its cluster and joins without questions.
  * @param folder of its key, certificate and kubeconfig
- * @param token undefined: one is made for it
+ * @param token undefined: a new one
  */
 export function planUnasked(
   nodeName: string,
@@ -228,7 +228,7 @@ export function planUnasked(
     jitter: true,
     labels,
     yes: true,
-    // Its names are the cluster's own: a Node that a store has kept was run by a process that is no more.
+    // The names belong to the cluster, so a Node in a kept store belonged to a process that has ended.
     takesOver: true,
   };
 }

@@ -42,9 +42,9 @@ export interface JoinSession {
   readonly trace: Trace;
   readonly plan: JoinPlan;
   readonly kubeVersion: string;
-  /** of the kubelet; default: upstream's defaults */
+  /** the kubelet's; default: upstream's defaults */
   readonly config?: KubeletConfiguration;
-  /** undefined with --server: nothing is known of the cluster but its address */
+  /** undefined with --server: only the cluster's address is known */
   readonly target: Target | undefined;
   readonly store: CertificateStore;
   /**
@@ -52,11 +52,11 @@ export interface JoinSession {
    * kubelet starts while the API server is away.
    */
   readonly testsIdentity?: boolean;
-  /** of the node besides its name; default: this machine's loopback address */
+  /** the node's addresses in addition to its name; default: this machine's loopback address */
   readonly addresses?: readonly NodeAddress[];
 }
 
-/** How long a controller may take to approve before the administrator does it: it needs some ms where it may. */
+/** The time in which a controller can approve before the administrator does; it needs a few ms. */
 const AUTO_APPROVAL_PATIENCE_MS = 3_000;
 
 /**
@@ -89,7 +89,7 @@ export async function joinNode(session: JoinSession): Promise<JoinedNode> {
   }
 }
 
-/** Gets the node its identity, with a token if need be, and tests it. The caller closes the agent. */
+/** Gets the node its identity, with a token if necessary, and tests it. The caller closes the agent. */
 export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
   const session = { ...caller, trace: traceOfNode(caller.trace, caller.plan.nodeName) };
   const { context, plan, trace, clock, kubeVersion } = session;
@@ -116,7 +116,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
   );
   try {
     if (session.testsIdentity !== false) await agent.testClient(context.signal);
-    // Not before: what is written down has been tried.
+    // Written last, so that only a tested identity is recorded.
     if (moved !== undefined) await noteMove(session.store, trace, moved);
   } catch (error) {
     await agent.close();
@@ -126,7 +126,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
   return { agent, config, csrName, notAfterMs: certificate.notAfterMs, skippedBootstrap: !decision.needed };
 }
 
-/** With --server, a kubeconfig for another address does not count, and all is asked for again. */
+/** With --server, a kubeconfig for another address is ignored, and the node bootstraps again. */
 function whereItIsNow({ target, plan, trace, store }: JoinSession, config: RestConfig): RestConfig | undefined {
   const moved = target === undefined ? undefined : movedTo(config, clusterOf(target, plan));
   if (moved === undefined) return undefined;
@@ -170,7 +170,7 @@ async function bootstrap(session: JoinSession): Promise<BootstrapResult> {
   }
 }
 
-/** Where the cluster is, and whom to trust: all that the node's part gets of the administrator's kubeconfig. */
+/** The cluster's address and CA: the only parts of the administrator's kubeconfig that the node gets. */
 function clusterOf(target: Target, plan: JoinPlan): RestConfig {
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = target.admin;
   if (plan.insecureSkipTlsVerify || insecureSkipTlsVerify === true) return { server, insecureSkipTlsVerify: true };
@@ -194,7 +194,7 @@ async function discover({ plan, trace, clock, context }: JoinSession): Promise<R
   return discoverCluster(deps, { server, caCertHashes, token: requireToken(plan) }, context.signal);
 }
 
-/** @throws LabError DECLINED when the learner does not agree to what will be written to a real cluster */
+/** @throws LabError DECLINED if the learner does not agree to the writes to a real cluster */
 async function askFirst({ context, plan, trace, target }: JoinSession, decision: BootstrapDecision): Promise<void> {
   if (target?.kind !== "real") return;
   const token = plan.token === undefined ? "a bootstrap token is made and deleted again, and " : "";
@@ -280,7 +280,7 @@ async function approve(
   }
 }
 
-/** Prints what to do in another terminal, and keeps its kubeconfig there until the wait ends. */
+/** Prints the command for another terminal, and keeps a kubeconfig for it until the wait ends. */
 async function printKubectlLine(
   { context, plan, target, trace }: JoinSession,
   csrName: string,

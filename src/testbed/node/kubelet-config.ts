@@ -5,8 +5,8 @@ import type { KubeletConfigurationFields } from "../../kubelet/apis/config/field
 export type MachineKind = "real" | "simulated";
 
 /**
- * What kubelab writes into a kubelet's configuration, as kubeadm does: the cluster's DNS, and the renewal of the node's
- * certificate. Nothing of kubelab can be reached from another machine.
+ * The fields that kubelab sets in a kubelet's configuration, as kubeadm does: the cluster's DNS, and the renewal of the
+ * node's certificate. All addresses are loopback, so other machines cannot reach them.
  *
  * Mirrors kubeletConfig.Default in cmd/kubeadm/app/componentconfigs/kubelet.go.
  */

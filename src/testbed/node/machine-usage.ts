@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { MachineUsage } from "../../kubelet/stats/machine-usage.js";
 import type { Clock } from "../../util/clock.js";
 
-/** What the system of a simulated machine uses: its kubelet and its container runtime. */
+/** The usage of a simulated machine's system: its kubelet and its container runtime. */
 const SYSTEM = { milliCores: 25, memoryBytes: 48 * 1024 * 1024, processes: 2 } as const;
 /** Linux' default for pid_max. */
 const MAX_PIDS = 32_768;

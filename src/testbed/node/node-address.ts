@@ -18,7 +18,7 @@ export interface ClaimedAddress {
 
 /**
  * Gives a node the first free address of the nodes' network, as a DHCP server would.
- * @param folder where the runtimes of the cluster find one another
+ * @param folder through which the runtimes of the cluster find each other
  * @throws LabError BAD_FILE, FAILED if all addresses are taken
  */
 export async function claimNodeAddress(folder: string, nodeName: string): Promise<ClaimedAddress> {
@@ -62,8 +62,8 @@ async function isTaken(path: string, nodeName: string): Promise<boolean> {
 }
 
 /**
- * The addresses of a node in a cluster of kubelab. Pods reach it at its own address. From outside of its network, which is
- * this machine, and so for the API server, it is `localhost`.
+ * The addresses of a node in a cluster of kubelab. Pods reach it at its own address. From outside that network, such as
+ * for the API server on this machine, it is `localhost`.
  */
 export function addressesInNetwork(address: string): readonly NodeAddress[] {
   return [

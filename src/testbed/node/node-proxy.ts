@@ -14,7 +14,7 @@ export interface NodeProxyOptions {
   readonly identity: Promise<RestConfig>;
 }
 
-/** One for all nodes. The proxies that wait for it report why there is none. */
+/** One for all nodes. The proxies that wait for it report its failure. */
 export function proxyIdentity(deps: Ctx, target: Target, signal: AbortSignal): Promise<RestConfig> {
   const identity = import("./proxy-identity.js").then(({ createProxyIdentity }) => {
     return deps.trace.detached(() => createProxyIdentity(deps, target.admin, signal), "start");
@@ -24,8 +24,8 @@ export function proxyIdentity(deps: Ctx, target: Target, signal: AbortSignal): P
 }
 
 /**
- * Runs kube-proxy for a node with an embedded runtime, in the background: nothing waits for it, and its code is loaded here.
- * A node with another runtime has a kube-proxy of its own.
+ * Runs kube-proxy for a node with an embedded runtime, in the background. Its code is loaded on demand. A node with
+ * another runtime has its own kube-proxy.
  */
 export function startNodeProxy(deps: Ctx, options: NodeProxyOptions, signal: AbortSignal): AsyncDisposable {
   const stop = new ChildAbort(signal);

@@ -4,7 +4,7 @@ import { askPodNetwork } from "../../staging/streaming/pod-network.js";
 import { readBounded } from "../../staging/streaming/read-bounded.js";
 import { NetError } from "../../util/net/net-error.js";
 
-/** What a node's runtime does with packets to Services. */
+/** The rules of a node's runtime for packets to Services. */
 export interface NodeRules extends RuleTable {
   readonly node: string;
 }

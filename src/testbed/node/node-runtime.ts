@@ -11,7 +11,7 @@ export interface NodeRuntimeOptions {
   readonly kubeVersion: string;
   /** a CRI endpoint; undefined: an embedded runtime is started for this node, and ends with it */
   readonly cri?: string;
-  /** an embedded runtime that the caller closes, so that it may outlive the kubelet */
+  /** an embedded runtime that the caller closes, so that it can outlive the kubelet */
   readonly machineRuntime?: HostedRuntime;
   /** an embedded runtime that the caller has begun to start, and closes; the node joins meanwhile */
   readonly startingRuntime?: Promise<HostedRuntime>;
@@ -19,18 +19,20 @@ export interface NodeRuntimeOptions {
   readonly runtimeRequestTimeoutMs?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
-  /** where the embedded runtimes of the cluster find one another: see `networkFolder`; undefined: there are no others */
+  /**
+   * through which the cluster's embedded runtimes find each other: see `networkFolder`; undefined: there are no others
+   */
   readonly networkFolder?: string;
-  /** of the node in the network of `networkFolder` */
+  /** the node's address in the network of `networkFolder` */
   readonly nodeAddress?: string;
 }
 
 /** A kubelet's connections to its container runtime. */
 export interface NodeRuntime {
-  /** only of an embedded one: what can be done behind the kubelet's back */
+  /** only of an embedded one: changes it behind the kubelet's back */
   readonly runtime: HostedRuntime | undefined;
   readonly cri: CriClient;
-  /** for the calls that PLEG makes every second, which would drown the other facts */
+  /** for PLEG's calls every second, which would drown the other facts */
   readonly polling: CriClient;
   /** Ends the connections, then the embedded runtime that was started here. */
   close(): Promise<void>;
@@ -67,13 +69,13 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
   }
 }
 
-/** Its socket is in a folder of its own: paths of sockets are short. */
+/** The socket has its own folder, because paths of sockets must be short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
   { pullMs, networkFolder, nodeAddress }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder" | "nodeAddress">,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
-  // The kubelet's facts are the story; the runtime's part in it is a detail.
+  // The kubelet's facts are the main story; the runtime's are details.
   const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
   const network = defined({ peers, address: nodeAddress });
   return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs }) });

@@ -32,7 +32,7 @@ export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"
   /** name, folder of key and certificate, capacity, how it joins */
   readonly plan: JoinPlan;
   readonly kubeVersion: string;
-  /** undefined with --server: nothing is known of the cluster but its address */
+  /** undefined with --server: only the cluster's address is known */
   readonly target: Target | undefined;
   /** whether kubelab runs the cluster; default: unless the target is a real one, or unknown */
   readonly isOwnCluster?: boolean;
@@ -40,7 +40,7 @@ export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"
   readonly store?: CertificateStore;
   /** pods' files and logs go below; default: the folder of the certificate */
   readonly rootDir?: string;
-  /** what runs at `cri` is no container runtime of this machine: its pods see a folder in place of the machine */
+  /** the runtime at `cri` is not this machine's container runtime: its pods see a folder in place of the machine */
   readonly isSimulated?: boolean;
   readonly hooks?: KubeletHooks;
   /** default: that of a node on an embedded runtime */
@@ -58,11 +58,11 @@ export interface RunningNode {
   readonly nodeName: string;
   readonly kubelet: RunningKubelet;
   readonly cri: CriClient;
-  /** only of an embedded one: what can be done behind the kubelet's back */
+  /** only of an embedded one: changes it behind the kubelet's back */
   readonly runtime: HostedRuntime | undefined;
   /** Unix ms */
   readonly certificateNotAfterMs: number;
-  /** Rejects when the kubelet cannot go on; never resolves before `close`. */
+  /** Rejects when the kubelet cannot continue; never resolves before `close`. */
   readonly done: Promise<void>;
   /** Ends the kubelet, then the embedded runtime with its containers. Those of a real runtime run on. Safe to call twice. */
   close(): Promise<void>;
@@ -71,7 +71,7 @@ export interface RunningNode {
 
 /**
  * Starts a node: a runtime if none is named, the node's certificate (bootstrapping if need be), and the kubelet, which
- * acts with that certificate and nothing else. Resolves when the node has registered and said how it is.
+ * acts with that certificate and nothing else. Resolves when the node has registered and reported its status.
  * @throws LabError as `prepareNode`, `createCriClient` and `startKubelet`
  */
 export async function startNode(
@@ -189,7 +189,7 @@ interface SimulatedMachine {
   readonly nodeAddress: string | undefined;
 }
 
-/** Pods on the embedded runtime see a folder in place of this machine: the learner's files are none of their business. */
+/** Pods on the embedded runtime see a folder in place of this machine, so that they cannot read the learner's files. */
 async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine> {
   const { clock, rootDir, plan, polling, nodeAddress = "127.0.0.1" } = machine;
   const hostsFile = join(rootDir, "hosts");

@@ -6,8 +6,8 @@ import { isLoopback } from "../../util/net/local-address.js";
 import { NetError } from "../../util/net/net-error.js";
 
 /**
- * Dials from the node of an embedded runtime, whose network has the pods of all nodes and the addresses of Services. This
- * machine is what the node's own loopback address means where no pod of the node listens.
+ * Dials from the node of an embedded runtime, whose network has the pods of all nodes and the addresses of Services.
+ * The node's loopback address means this machine if no pod of the node listens there.
  */
 export class PodNetworkDialer implements ProbeDialer {
   readonly #machine = new NetworkDialer();

@@ -19,12 +19,12 @@ const BINDING = {
   roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "system:node-proxier" },
   subjects: [{ kind: "ServiceAccount", name: NAME, namespace: NAMESPACE }],
 };
-/** A proxy outlives an hour, the default, and is not started again: its node ends with it. */
+/** The proxy runs longer than the default of an hour, and never restarts to get a new token. */
 const TOKEN_SECONDS = 365 * 24 * 3_600;
 
 /**
- * Gives kube-proxy an identity: its service account, upstream's role, and a token. They are there already in a cluster whose
- * other nodes have a kube-proxy.
+ * Gives kube-proxy an identity: its service account, upstream's role, and a token. They already exist if other nodes of
+ * the cluster have a kube-proxy.
  *
  * Mirrors cmd/kubeadm/app/phases/addons/proxy/proxy.go (CreateServiceAccount, CreateRBACRules). Differs: the token comes
  * from the administrator, because no pod of kube-proxy has it mounted.

@@ -7,18 +7,21 @@ import type { Clock } from "../../util/clock.js";
 /** ext4's default: an inode for each 16 KiB. */
 const BYTES_PER_INODE = 16_384;
 
-/** How long the files of pods are not measured again: less than an eviction manager waits, which would act on old figures. */
+/**
+ * How long a measurement of pods' files is kept: shorter than the eviction manager's interval, so that it never acts on
+ * old figures.
+ */
 const FILES_PERIOD_MS = 9_000;
 
 export interface SimulatedDiskOptions {
   readonly capacityBytes: number;
-  /** of the kubelet: volumes and logs of pods are below it */
+  /** the kubelet's folder, with volumes and logs of pods */
   readonly rootDir: string;
 }
 
 /**
- * The one disk of a simulated machine. Its capacity is what the node reports; what the runtime uses for images and containers is
- * not available, nor what volumes and logs of pods take.
+ * The one disk of a simulated machine. Its capacity is the node's. Images and containers of the runtime, and volumes
+ * and logs of pods, take space.
  */
 export function simulatedDisk(
   { imageService, clock }: { readonly imageService: Pick<RemoteImageService, "imageFsInfo">; readonly clock: Clock },

@@ -9,9 +9,12 @@ import { LabError } from "../../util/errors.js";
 import { factFor, OLDEST_RELEASE } from "../../util/release/facts.js";
 import type { Target } from "../target/target.js";
 
-/** On Nodes that an inspector has made: the inspector's name. */
+/** The annotation of an inspector's Nodes: the inspector's name. */
 const INSPECTOR_ANNOTATION = "kubelab/inspector";
-/** Who has not renewed its Lease for so long is gone: leaseDurationSeconds of kubelets, the same in each release. */
+/**
+ * A node that has not renewed its Lease for this time is gone: leaseDurationSeconds of kubelets, the same in each
+ * release.
+ */
 const LEASE_MS = factFor("leaseDurationSeconds", OLDEST_RELEASE) * 1_000;
 
 export interface OwnNodeDeps {
@@ -22,7 +25,7 @@ export interface OwnNodeDeps {
   readonly trace: Trace;
 }
 
-/** The Node that an inspector makes and takes away again. On a cluster that ends with the command there is nothing to do. */
+/** The Node that an inspector creates and removes. On a cluster that ends with the command it does nothing. */
 export class OwnNode {
   readonly #path: string;
 
@@ -34,8 +37,8 @@ export class OwnNode {
   }
 
   /**
-   * Before anything joins: a Node of that name may only be what an inspector left that was killed.
-   * @throws LabError REFUSED; as `refusal` when the cluster does not tell
+   * Checks before the join that a Node of that name can only be a killed inspector's.
+   * @throws LabError REFUSED; as `refusal` if the Node cannot be read
    */
   async claim(signal: AbortSignal): Promise<void> {
     const { target, admin } = this.deps;
@@ -52,7 +55,7 @@ export class OwnNode {
     );
   }
 
-  /** So that the next inspector of that name may have it, should this one be killed. */
+  /** Marks the Node, so that the next inspector can take it if this one is killed. */
   async mark(command: string, signal: AbortSignal): Promise<void> {
     if (this.deps.target.kind === "embedded") return;
     const body = { metadata: { annotations: { [INSPECTOR_ANNOTATION]: command } } };
@@ -60,7 +63,7 @@ export class OwnNode {
     await this.deps.admin.expect({ method: "PATCH", path: this.#path, body, contentType, signal });
   }
 
-  /** Removes the node and its pods, which no kubelet would end any more. */
+  /** Removes the node and its pods, because no kubelet is left to end them. */
   async takeAway(): Promise<void> {
     const { target, admin, trace } = this.deps;
     const { nodeName } = this;

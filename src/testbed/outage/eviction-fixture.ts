@@ -23,10 +23,10 @@ const ATTEMPTS = 20;
 const ATTEMPT_PAUSE_MS = 100;
 
 /**
- * Adds what an eviction needs: a second node that stays healthy (otherwise the controller evicts no pods) and two pods.
- * One tolerates an unreachable node for 20 s, the other for the default 300 s.
+ * Adds the fixture of an eviction: a second node that stays healthy (otherwise the controller evicts no pods) and two
+ * pods. One tolerates an unreachable node for 20 s, the other for the default 300 s.
  *
- * Only for a cluster that was started for this command. The neighbour's heartbeats go on until `signal` aborts.
+ * Only for a cluster that was started for this command. The neighbour sends heartbeats until `signal` aborts.
  */
 export async function startEvictionFixture(
   deps: EvictionFixtureDeps,
@@ -81,7 +81,7 @@ async function addPod(
   for (let attempt = 1; ; attempt++) {
     const answer = await client.request({ method: "POST", path, body, signal });
     if (isSuccess(answer)) break;
-    // The namespace's service account is made by a controller, a moment after the cluster has begun.
+    // A controller creates the namespace's service account shortly after the cluster starts.
     if (answer.status !== 403 || attempt === ATTEMPTS) throw refusal(answer, `POST ${path}`, "the administrator");
     await clock.sleep(ATTEMPT_PAUSE_MS, signal);
   }

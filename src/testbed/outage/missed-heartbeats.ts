@@ -25,7 +25,7 @@ export interface MissedHeartbeatsOptions {
   readonly kubeVersion: string;
   /** Unix ms of the last heartbeat: the countdown begins here */
   readonly silentSinceMs: number;
-  /** true: the controllers run in another process, so what they think is said here */
+  /** true: the controllers run in another process, so this function reports their decisions */
   readonly explain: boolean;
 }
 
@@ -38,12 +38,12 @@ export interface MissedHeartbeatsResult {
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 const TAINT_MANAGER = "pkg/controller/nodelifecycle/scheduler/taint_manager.go";
 const SECOND = 1_000;
-/** Evictions further away than this are announced and not waited for. */
+/** Evictions later than this are announced, but not awaited. */
 const EVICTION_PATIENCE_MS = 60_000;
 
 /**
- * Watches what the cluster makes of a node that has fallen silent: the countdown, Unknown, the taints, the eviction
- * timers. Everything here is seen through the API.
+ * Watches how the cluster reacts to a silent node: the countdown, Unknown, the taints, the eviction timers. Everything
+ * here is seen through the API.
  */
 export async function watchMissedHeartbeats(
   deps: MissedHeartbeatsDeps,
@@ -73,7 +73,7 @@ export async function watchMissedHeartbeats(
   return { unknownAfterSeconds, taints: taintsOf(observer.view.node).map(taintText), pods };
 }
 
-/** Says every second on the terminal, and every 10 s in the trace, how long there is left. */
+/** Reports the remaining time every second on the terminal, and every 10 s in the trace. */
 async function countdown(
   deps: MissedHeartbeatsDeps,
   { nodeName, silentSinceMs }: MissedHeartbeatsOptions,
@@ -110,7 +110,7 @@ async function countdown(
     await Promise.race([observer.until(isUnknown, limited), ticking]);
     seen.abort();
     await ticking.catch((error: unknown) => {
-      // Ends with the wait; an error of its own has won the race above.
+      // It ends with the wait; its own error has won the race above.
       if (!seen.signal.aborted) throw error;
     });
   } finally {

@@ -10,7 +10,7 @@ import { orAborted } from "../../util/async/concurrency.js";
 import { defined } from "../../util/defined.js";
 
 export interface ObserverDeps extends Ctx {
-  /** may watch nodes, pods and events: an administrator's client, not the node's */
+  /** needs the right to watch nodes, pods and events: an administrator's client, not the node's */
   readonly client: KubeClient;
 }
 
@@ -33,18 +33,18 @@ interface EventObject extends KubeObject {
   readonly involvedObject?: { readonly kind?: string; readonly name?: string };
 }
 
-/** What is to be seen of one node through the API. */
+/** The view of one node through the API. */
 export interface NodeView {
   readonly node: NodeObject | undefined;
   /** by `namespace/name` */
   readonly pods: ReadonlyMap<string, PodObject>;
-  /** `namespace/name` of pods that were given a deletionTimestamp or went */
+  /** `namespace/name` of pods that got a deletionTimestamp or disappeared */
   readonly evicted: ReadonlySet<string>;
 }
 
 /**
- * Watches one node, its pods and the Events about them, and reports what changes. It sees what kubectl sees: who changed
- * something is to be told from what was changed.
+ * Watches one node, its pods and the Events about them, and reports what changes. It sees what kubectl sees, so the
+ * author of a change follows only from the change.
  */
 export class NodeObserver {
   #node: NodeObject | undefined;
@@ -53,8 +53,8 @@ export class NodeObserver {
   #waiters: (() => void)[] = [];
 
   /**
-   * @param options.isOnlyWitness true: the controllers run in another process. Where they speak in this one, Events are not
-   *   reported, and what they have told of conditions and taints comes under -v 2.
+   * @param options.isOnlyWitness true: the controllers run in another process. If they run in this one, Events are not
+   * reported, and their own facts about conditions and taints appear from -v 2.
    */
   constructor(
     readonly deps: ObserverDeps,
@@ -98,7 +98,7 @@ export class NodeObserver {
   }
 
   /**
-   * Resolves as soon as the view is as wanted; looks again at each change.
+   * Resolves when the view meets the condition; checks it at each change.
    * @throws the signal's reason
    */
   async until(isWanted: (view: NodeView) => boolean, signal: AbortSignal): Promise<void> {
@@ -166,7 +166,7 @@ export class NodeObserver {
     if (event.type !== "applied" || !isNews) return;
     const { involvedObject, reason = "", message = "", type, source } = event.object;
     if (involvedObject?.kind === "Pod" && !this.#hasPodNamed(involvedObject.name)) return;
-    // The kubelet's own are in the trace already, from where it recorded them.
+    // The kubelet's own Events are already in the trace, from the place that recorded them.
     if ((source as { component?: string } | undefined)?.component === "kubelet") return;
     const object = `${involvedObject?.kind}/${involvedObject?.name}`;
     const kind = type === "Warning" ? "Warning" : "Normal";
@@ -177,7 +177,7 @@ export class NodeObserver {
     return [...this.#pods.values()].some((pod) => pod.metadata.name === name);
   }
 
-  /** What controllers do: where they speak in this process, they have told it. */
+  /** Changes by controllers, which report them if they run in this process. */
   #reportChange(subject: string, what: string, to: string, from?: string): void {
     this.#state(subject, what, to, from, this.options.isOnlyWitness ? 1 : 2);
   }
@@ -200,7 +200,7 @@ function readyOf(pod: PodObject): string | undefined {
  * How long a pod stays on a node with these taints: the shortest tolerationSeconds of the first toleration of each.
  *
  * The same rule as the taint eviction controller's. Pure.
- * @returns seconds; 0: at once; undefined: for ever
+ * @returns seconds; 0: at once; undefined: forever
  */
 export function tolerationSeconds(pod: PodObject, taints: readonly Taint[]): number | undefined {
   const noExecute = taints.filter(({ effect }) => effect === "NoExecute");

@@ -23,7 +23,7 @@ export interface OutageSession extends JoinSession {
 }
 
 export interface OutageOptions {
-  /** undefined: the node is NotReady already, except in a new embedded cluster */
+  /** undefined: the node is already NotReady, except in a new embedded cluster */
   readonly stopAfter?: StopAfter | undefined;
   readonly revive?: boolean | undefined;
 }
@@ -81,7 +81,7 @@ function heartbeatText(nodeName: string, stopAfter: StopAfter): string {
 }
 
 /**
- * Whether a node needs no revival. Asked before it joins, because a join makes a certificate and files.
+ * Whether a node needs no revival. Checked before it joins, because a join creates a certificate and files.
  * @throws LabError REFUSED when there is no such Node
  */
 export async function isReady(

@@ -21,8 +21,8 @@ export interface ResumeHeartbeatsResult {
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 
 /**
- * Brings a node back that counts as gone, one heartbeat after the other, to show which of them heals what: the lease
- * alone nothing; the status its conditions, and with them the taints.
+ * Revives a node that counts as gone, one kind of heartbeat at a time, to show their effects: the Lease alone changes
+ * nothing; the status restores the conditions, and so the taints.
  * @throws LabError FAILED when the lease cannot be renewed, TIMED_OUT when the taints stay
  */
 export async function resumeHeartbeats(
@@ -76,7 +76,7 @@ export async function resumeHeartbeats(
 
 const NO_NODE = { apiVersion: "v1", kind: "Node", metadata: {} } as const;
 
-/** Those that the lifecycle controller puts; others are not its to take away. */
+/** The taints of the lifecycle controller, which removes only its own. */
 function unreachableTaints(observer: NodeObserver): string[] {
   return taintsOf(observer.view.node)
     .filter(({ key }) => key === "node.kubernetes.io/unreachable" || key === "node.kubernetes.io/not-ready")

@@ -18,7 +18,7 @@ import { cachedPods, type KnownPod } from "./known-pods.js";
 
 export interface PlegOptions {
   readonly kubeVersion: string;
-  /** take events from the runtime, and relist rarely */
+  /** takes events from the runtime and relists rarely */
   readonly evented: boolean;
   /** ms between relists; default: the kubelet's */
   readonly relistPeriodMs?: number;
@@ -96,7 +96,7 @@ export class Pleg {
     signal.throwIfAborted();
   }
 
-  /** Reports how changes will be found, and how late. */
+  /** Reports how changes will be found, and after what time. */
   #announce(kubeVersion: string): void {
     const every = durationText(this.generic.duration.relistPeriodMs);
     const fact =
@@ -122,7 +122,7 @@ export class Pleg {
 
   async #takeEvents(signal: AbortSignal): Promise<void> {
     await this.evented?.run(signal);
-    // After a fall-back the generic PLEG goes on alone.
+    // After a fall-back, only the generic PLEG continues.
     await untilAborted(signal);
   }
 

@@ -37,8 +37,8 @@ const BRING_BACK: LabAction = {
 };
 
 /**
- * Starts the embedded runtime with the lab's pods in it. PLEG knows it by its endpoint only; what is done here happens
- * behind its back.
+ * Starts the embedded runtime with the lab's pods in it. PLEG knows only its endpoint; changes here happen behind its
+ * back.
  */
 export async function startLabRuntime(options: Pick<HostOptions, "clock" | "trace">): Promise<LabRuntime> {
   const runtime = await hostRuntime(options);
@@ -46,19 +46,19 @@ export async function startLabRuntime(options: Pick<HostOptions, "clock" | "trac
   return new EmbeddedLab(runtime);
 }
 
-/** A container's name and attempt are taken while an earlier one, of a sandbox that is not ready any more, is there. */
+/** A container's name and attempt are taken while an older one exists in a sandbox that is no longer ready. */
 function attemptAfter(sandboxes: readonly SandboxSnapshot[], podUid: string, name: string): number {
   const containers = sandboxes.filter((one) => one.podUid === podUid).flatMap((one) => one.containers);
   return Math.max(-1, ...containers.filter((one) => one.name === name).map(({ attempt }) => attempt)) + 1;
 }
 
-/** What keys, page and POSTs do to an embedded runtime. */
+/** The actions of keys, page and POSTs on an embedded runtime. */
 export class EmbeddedLab implements LabRuntime {
   readonly endpoint: string;
   readonly actions: readonly LabAction[];
   readonly #control: RemoteControl;
   readonly #switches: FaultSwitches;
-  /** so that a pod that is brought back is another attempt, as it would be */
+  /** so that a pod that comes back has the next attempt */
   readonly #attempts = new Map<string, number>();
 
   constructor(readonly runtime: HostedRuntime) {
@@ -101,7 +101,7 @@ export class EmbeddedLab implements LabRuntime {
 
   async #target({ on, label }: LabAction, targetId: string | undefined): Promise<LabTarget> {
     const candidates = (await this.targets()).filter(({ kind }) => kind === on);
-    // By its ID, or, for who types, by a beginning of it, its name or its pod's: of several the one that was made last.
+    // Finds it by its ID, or by a prefix of that, its name or its pod's, for typing. The newest match wins.
     const meant =
       (wanted: string) =>
       ({ id, name, pod }: LabTarget) =>
@@ -168,7 +168,7 @@ export class EmbeddedLab implements LabRuntime {
     return container;
   }
 
-  /** Pods of which no sandbox is ready get another one. */
+  /** Pods without a ready sandbox get a new one. */
   async #bringBack(): Promise<string> {
     const { sandboxes } = await this.#control.snapshot();
     const missing = LAB_PODS.filter(({ uid }) => !sandboxes.some((one) => one.podUid === uid && one.state === "ready"));

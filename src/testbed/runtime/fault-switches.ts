@@ -74,7 +74,7 @@ const CUT: LabAction = {
   on: "runtime",
 };
 
-/** What disturbs the runtime: each switch goes on and off. */
+/** The faults of the runtime, each with a switch. */
 export class FaultSwitches {
   readonly actions: readonly LabAction[] = [...SWITCHES.map(({ action }) => action), CUT];
   readonly #on = new Set<Switch>();
@@ -95,7 +95,7 @@ export class FaultSwitches {
     }
     const isOn = !this.#on.delete(found);
     if (isOn) {
-      // Two of them are about the same calls: the later one takes the other's place.
+      // Two faults concern the same calls: the later one replaces the other.
       for (const other of this.#on) if (ON_LISTS.includes(found) && ON_LISTS.includes(other)) this.#on.delete(other);
       this.#on.add(found);
     }

@@ -1,4 +1,4 @@
-/** Something that can be done to the runtime of a lab, by a key, a button or a POST. */
+/** An action on the runtime of a lab, by a key, a button or a POST. */
 export interface LabAction {
   /** in URLs: `kill` */
   readonly id: string;
@@ -8,37 +8,37 @@ export interface LabAction {
   readonly label: string;
   /** on a button: `kill` */
   readonly short: string;
-  /** what it is done to; `runtime`: to all of it */
+  /** its target; `runtime`: the whole runtime */
   readonly on: "container" | "sandbox" | "runtime";
 }
 
-/** A container or sandbox that an action can be aimed at. */
+/** A container or sandbox as the target of an action. */
 export interface LabTarget {
   readonly kind: "container" | "sandbox";
   readonly id: string;
-  /** the sandbox that it is, or is in: a pod may have another beside it */
+  /** the sandbox itself, or the container's; a pod can have several */
   readonly sandboxId: string;
   /** `default/myngx` */
   readonly pod: string;
   /** the container's name; `sandbox` */
   readonly name: string;
-  /** as the runtime itself has it, which PLEG may not know yet */
+  /** the runtime's own state, which PLEG may not know yet */
   readonly state: string;
 }
 
-/** The embedded runtime as the lab plays with it, behind the kubelet's back. */
+/** The embedded runtime and the actions that change it behind the kubelet's back. */
 export interface LabRuntime {
-  /** where it listens: the only way in which PLEG knows it */
+  /** its endpoint, the only thing that PLEG knows */
   readonly endpoint: string;
   readonly actions: readonly LabAction[];
-  /** in an order that does not change while it runs */
+  /** in a fixed order */
   targets(): Promise<readonly LabTarget[]>;
-  /** what is switched on that disturbs calls: `lists hang` */
+  /** the active faults: `lists hang` */
   faults(): readonly string[];
   /**
-   * @param targetId a container's or sandbox's ID; none for actions on the runtime
-   * @returns what was done, as a sentence
-   * @throws LabError USAGE for an action or target that there is none of, or that do not fit
+   * @param targetId a container's or sandbox's ID; absent for actions on the runtime
+   * @returns a sentence about what was done
+   * @throws LabError USAGE for an unknown action or target, or if they do not fit
    */
   act(actionId: string, targetId: string | undefined): Promise<string>;
   close(): Promise<void>;

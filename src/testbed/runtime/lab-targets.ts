@@ -2,7 +2,7 @@ import type { RemoteControl, SandboxSnapshot } from "../../cluster/runtime/contr
 import { RpcError } from "../../staging/cri/grpc/status.js";
 import type { LabTarget } from "./lab-runtime.js";
 
-/** The containers and sandboxes that an embedded runtime has, asked for behind the kubelet's back. */
+/** The containers and sandboxes of an embedded runtime, read behind the kubelet's back. */
 export async function labTargets(control: RemoteControl): Promise<readonly LabTarget[]> {
   return (await sandboxesOf(control)).flatMap((sandbox) => {
     const { sandboxId } = sandbox;
@@ -23,7 +23,7 @@ export async function labTargets(control: RemoteControl): Promise<readonly LabTa
   });
 }
 
-/** Of a runtime that crashed and starts again: none. */
+/** Empty while a crashed runtime restarts. */
 async function sandboxesOf(control: RemoteControl): Promise<readonly SandboxSnapshot[]> {
   try {
     return (await control.snapshot()).sandboxes;

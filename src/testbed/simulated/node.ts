@@ -27,7 +27,10 @@ const FIRST_ADDRESS = 10 * 2 ** 24 + 192 * 2 ** 16 + 1;
 /** The first addresses of a range are the network's and its gateway's, the last is for broadcasts. */
 const [FIRST_POD, LAST_POD] = [2, 254];
 
-/** What a healthy kubelet would say of its node, and the addresses of its pods. It has no kubelet and no runtime. */
+/**
+ * The status that a healthy kubelet would report for its node, and the addresses of its pods. The node has no kubelet
+ * and no runtime.
+ */
 export class SimulatedNode {
   readonly name: string;
   readonly address: string;
@@ -43,7 +46,10 @@ export class SimulatedNode {
     this.#machine = { ...machine, machineId: name, addresses: [{ type: "InternalIP", address: this.address }] };
   }
 
-  /** The Node that it registers. It has its range of addresses already: that of the cluster is too small for thousands. */
+  /**
+   * The Node that it registers. It already has a range of pod addresses, because the cluster's is too small for
+   * thousands of nodes.
+   */
   initialNode(nowMs: number): NodeObject {
     const labels = { ...this.options.labels, [SIMULATED_LABEL]: "true" };
     const node = initialNode(this.#inputs(nowMs), { labels });
@@ -51,12 +57,12 @@ export class SimulatedNode {
     return { ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } };
   }
 
-  /** The status that it reports now. @param before the one that the API server has */
+  /** The status that it reports now. @param before the API server's current one */
   status(before: NodeStatus, nowMs: number): NodeStatus {
     return setNodeStatus(before, this.#inputs(nowMs));
   }
 
-  /** The address that a pod has, or gets. @param known the one that its status has already */
+  /** The address of a pod, which may be new. @param known the address in its status */
   podIp(podUid: string, known?: string): string {
     const ip = this.#podIps.get(podUid) ?? known ?? this.#freeIp();
     this.#podIps.set(podUid, ip);
@@ -73,7 +79,7 @@ export class SimulatedNode {
       const ip = addressText(this.#firstPodAddress + last);
       if (!taken.has(ip)) return ip;
     }
-    // Ended pods that were not deleted have given their addresses to others.
+    // An ended pod releases its address before it is deleted.
     return addressText(this.#firstPodAddress + LAST_POD);
   }
 

@@ -11,7 +11,7 @@ import type { Ctx } from "../../trace/ctx.js";
 import { factFor } from "../../util/release/facts.js";
 import type { SimulatedNode } from "./node.js";
 
-/** What the controllers of simulated nodes and of their pods need. */
+/** The dependencies of the controllers of simulated nodes and their pods. */
 export interface SimulationDeps extends Ctx {
   readonly client: LocalClient;
   readonly reflectors: SharedReflectors;
@@ -19,18 +19,20 @@ export interface SimulationDeps extends Ctx {
   readonly nodes: ReadonlyMap<string, SimulatedNode>;
 }
 
-/** A write that was refused is tried again after so long, doubled each time. */
+/** The backoff after a refused write, doubled each time. */
 export const RETRIES = { baseDelayMs: 1_000 };
 
-/** So many Leases are renewed in one turn: thousands of turns would come too late while controllers are busy. */
+/**
+ * The number of Leases renewed in one turn: thousands of single turns would come too late while controllers are busy.
+ */
 const RENEWED_AT_ONCE = 25;
 
 const LEASES = "leases.coordination.k8s.io";
 const LEASE_NAMESPACE = "kube-node-lease";
 
 /**
- * Keeps Leases and statuses of simulated nodes fresh while their Nodes exist, as their kubelets would. A Node that is deleted stands
- * for a machine that is gone; if one of its name is created later, the machine is back.
+ * Keeps Leases and statuses of simulated nodes fresh while their Nodes exist, as their kubelets would. A deleted Node
+ * means that the machine is gone; a new Node with its name means that it is back.
  */
 export class SimulatedNodesController implements Controller {
   readonly name = "simulated-nodes";
@@ -51,7 +53,7 @@ export class SimulatedNodesController implements Controller {
         const group = groups.keyOf.get(name);
         if (group === undefined) return;
         leases.add(group);
-        // Of an earlier process, or of a client who created it.
+        // The Node of an earlier process, or of a client.
         if (!isReported(node, clock.now() - reportMs)) statuses.add(name);
         else statuses.addAfter(name, random.float() * reportMs);
       },
@@ -64,7 +66,7 @@ export class SimulatedNodesController implements Controller {
     const renew = async (key: string) => {
       const there = (groups.names.get(key) ?? []).flatMap((name) => reflector.byKey(name) ?? []);
       await Promise.all(there.map((node) => this.#renewLease(node)));
-      // All have registered at once: the first renewals are spread over the interval.
+      // All register at once, so their first renewals are spread over the interval.
       const jitter = random.float();
       const intervals = begun.has(key) ? 1 + jitter * factFor("leaseJitterFactor", kubeVersion) : jitter;
       begun.add(key);
@@ -115,7 +117,7 @@ function groupsOf(all: readonly string[]) {
   return { names, keyOf };
 }
 
-/** The kubelet said that it is ready, and not before that time. */
+/** Whether the kubelet has reported Ready at or after a time. */
 function isReported(node: NodeObject, sinceMs: number): boolean {
   const ready = nodeCondition(node, "Ready");
   return ready?.status === "True" && Date.parse(ready.lastHeartbeatTime ?? "") >= sinceMs;

@@ -7,7 +7,7 @@ import { CONDITION_STATUSES, PHASES, RESTART_POLICIES, type Stage } from "./stag
 
 const HINT = "docs/commands.md has the format of stages under cluster.";
 
-/** Messages say what a field must be; the value that was given stands before them. */
+/** Messages describe the expected value; the given value precedes them. */
 const must = (what: string) => ({ error: `expected ${what}` });
 const oneOf = (values: readonly string[]) => must(values.join(", ").replace(/, (?=[^,]*$)/, " or "));
 
@@ -66,7 +66,7 @@ const stage = fields({
 /**
  * Reads a YAML list of stages.
  * @param file its name, for messages
- * @throws LabError BAD_FILE that names the file, and of each wrong field its stage, its path, the value and what was expected
+ * @throws LabError BAD_FILE with the file, and for each wrong field its stage, path, value and the expected value
  */
 export function parseStages(text: string, file: string): readonly Stage[] {
   const bad = (why: string) => new LabError("BAD_FILE", `${file}: ${why}`, HINT);

@@ -11,7 +11,7 @@ import { RETRIES, type SimulationDeps } from "./nodes.js";
 import { nextStatus } from "./pod-status.js";
 import { findStage, type Stage } from "./stage.js";
 
-/** The stage that a pod waits for, or has taken. */
+/** The stage that a pod waits for or has taken. */
 interface Life {
   readonly uid: string;
   readonly stage: Stage | undefined;
@@ -85,7 +85,7 @@ class PodsRun {
     this.#nodeOf(pod)?.release(pod.metadata.uid ?? "");
   }
 
-  /** Writes what the pod's stage makes of it. */
+  /** Writes the pod's status after its stage. */
   async #play(key: string): Promise<void> {
     const life = this.#lives.get(key);
     const { client } = this.deps;
@@ -104,7 +104,7 @@ class PodsRun {
     }
   }
 
-  /** @returns the same object if the stage changes nothing, or if it is another pod by now */
+  /** @returns the same object if the stage changes nothing, or if another pod has the name now */
   #next(object: PodObject, { uid, stage }: Life): PodObject {
     const node = this.#nodeOf(object);
     const pod = asPod(object);

@@ -5,7 +5,7 @@ export const PHASES = ["Pending", "Running", "Succeeded", "Failed"] as const;
 export const RESTART_POLICIES = ["Always", "OnFailure", "Never"] as const;
 export const CONDITION_STATUSES = ["True", "False", "Unknown"] as const;
 
-/** One step in the life of a simulated pod: which pods take it, after which time, and what they become. */
+/** One step in the life of a simulated pod: the pods that take it, its delay, and the new status. */
 export interface Stage {
   readonly name: string;
   readonly match: StageMatch;
@@ -13,7 +13,7 @@ export interface Stage {
   readonly next: StageNext;
 }
 
-/** What a pod must be; an absent field allows any value. */
+/** The condition for a pod; an absent field allows any value. */
 export interface StageMatch {
   readonly phase?: readonly string[] | undefined;
   readonly restartPolicy?: readonly string[] | undefined;

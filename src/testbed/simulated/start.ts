@@ -27,12 +27,12 @@ export interface SimulationOptions {
 
 /** A thousand nodes renew a hundred Leases a second. */
 const QUIET_LEVEL = 3;
-/** In one turn, which they have with the controllers that already work on the first of them. */
+/** The batch of one turn; controllers already work on the first nodes meanwhile. */
 const REGISTERED_AT_ONCE = 25;
 
 /**
- * Creates nodes without containers, keeps them Ready, and takes their pods through stages, until the result is disposed of. The idea
- * is kwok's. They are part of the control plane's process: an HTTPS request costs more than what they do with it.
+ * Creates nodes without containers, keeps them Ready, and takes their pods through stages, until the result is disposed
+ * of. The idea is kwok's. They run in the control plane's process, because an HTTPS request costs more than their work.
  * @throws StatusError when a node cannot be created
  */
 export async function startSimulatedNodes(

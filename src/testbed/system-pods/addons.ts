@@ -4,7 +4,7 @@ import { factFor } from "../../util/release/facts.js";
 export interface AddonOptions {
   /** `1.25` */
   readonly kubeVersion: string;
-  /** the address of the name server that knows the names */
+  /** the address of the name server that resolves the names */
   readonly nameServer: string;
   /** what runs the nodes' proxies */
   readonly runsIn: string;
@@ -36,7 +36,7 @@ export function addons(options: AddonOptions): readonly Addon[] {
   ];
 }
 
-/** Differs: the pods know no names themselves; the server that does runs in the process of the cluster. */
+/** Differs: the pods do not resolve names; the name server runs in the process of the cluster. */
 function corefile({ nameServer }: AddonOptions): string {
   return `.:53 {
     health
@@ -46,7 +46,7 @@ function corefile({ nameServer }: AddonOptions): string {
 `;
 }
 
-/** Differs: no port of metrics, which has no server here. */
+/** Differs: no port for metrics, because nothing serves it here. */
 function coreDns({ kubeVersion }: AddonOptions) {
   const port = (name: string, containerPort: number, protocol = "TCP") => ({ name, containerPort, protocol });
   const httpGet = (path: string, name: string) => ({ httpGet: { path, port: name, scheme: "HTTP" } });
@@ -105,7 +105,7 @@ function coreDns({ kubeVersion }: AddonOptions) {
   };
 }
 
-/** Differs: a container stands for its node's proxy, which runs in the node's process; it mounts nothing. */
+/** Differs: a container represents its node's proxy, which runs in the node's process; it mounts nothing. */
 function kubeProxy({ kubeVersion, runsIn }: AddonOptions) {
   const container = {
     name: "kube-proxy",

@@ -15,7 +15,7 @@ import { controlPlanePods } from "./static-pods.js";
 const ROLE = "node-role.kubernetes.io/control-plane";
 /** The first one; see `NodeNames` for those of other servers. */
 export const CONTROL_PLANE_NODE = "control-plane";
-/** the service of the server that knows the names */
+/** the service of the name server */
 const NAME_SERVER = "kubelab-name-server";
 const SYSTEM_SERVICES = { ...SERVICES, namespace: "kube-system" };
 
@@ -40,7 +40,7 @@ export async function controlPlaneNode(
 }
 
 /**
- * What `kubeadm init` does once its node has registered: labels it, and creates CoreDNS and kube-proxy.
+ * Completes the control plane's node as `kubeadm init` does: labels it, and creates CoreDNS and kube-proxy.
  * Mirrors cmd/kubeadm/app/phases/markcontrolplane/markcontrolplane.go and addons.
  * @throws LabError REFUSED
  */

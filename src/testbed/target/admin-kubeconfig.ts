@@ -14,8 +14,8 @@ export interface AdminKubeconfig extends AsyncDisposable {
 }
 
 /**
- * Names the administrator's kubeconfig of a target. An embedded cluster has no file, so one is written to the node's folder;
- * disposing removes it.
+ * Names the administrator's kubeconfig of a target. An embedded cluster has no file, so this writes one to the node's
+ * folder; disposing removes it.
  */
 export async function openAdminKubeconfig(folder: string, target: Target | undefined): Promise<AdminKubeconfig> {
   if (target?.kind !== "embedded") return named(target?.kubeconfigPath, async () => {});

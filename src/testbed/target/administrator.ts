@@ -32,7 +32,7 @@ export function joinDescription(nodeName: string): string {
 }
 
 /**
- * The administrator's part of a join: makes the token, approves or denies. It acts with the administrator's identity,
+ * The administrator's part of a join: creates the token, approves or denies. It uses the administrator's identity,
  * which the node's part never sees.
  */
 export class Administrator {
@@ -47,9 +47,9 @@ export class Administrator {
   }
 
   /**
-   * Makes a token for one node. Its group decides what becomes of the node's request: kubeadm's default group has its
-   * requests approved by the controller, ours (for --approve ask and manual) may only make them.
-   * @param lifeMs how long the join may take
+   * Makes a token for one node. Its group decides about the node's request: the controller approves requests of
+   * kubeadm's default group; our group (for --approve ask and manual) can only create them.
+   * @param lifeMs the time limit of the join
    */
   async makeToken(nodeName: string, approval: "auto" | "ask" | "manual", lifeMs: number): Promise<BootstrapToken> {
     const token = generateToken();

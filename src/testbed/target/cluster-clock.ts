@@ -3,8 +3,9 @@ import { type ClusterState, clusterNames, isRunning, readClusterState } from "./
 import { namedCluster } from "./target.js";
 
 /**
- * The clock of the API server at `url`, from what its process left in the state folder.
- * @returns undefined for a server of another machine, or one that is no `kubelab cluster up` and no lab: it has the machine's time
+ * The clock of the API server at `url`, from its process's file in the state folder.
+ * @returns undefined for a server of another machine, or one that is neither a `kubelab cluster up` nor a lab, and so
+ * has the machine's time
  */
 export async function clockOfServer(
   env: Readonly<Record<string, string | undefined>>,
@@ -21,8 +22,8 @@ export async function clockOfServer(
 }
 
 /**
- * What the clock of a process begins with that belongs to a cluster without joining it.
- * @returns undefined unless `KUBELAB_CLUSTER`, which each program of a lab has, names a cluster that runs
+ * The initial clock reading of a process that belongs to a cluster without joining it.
+ * @returns undefined unless `KUBELAB_CLUSTER`, which each program of a lab has, names a running cluster
  */
 export async function clockOfNamedCluster(
   env: Readonly<Record<string, string | undefined>>,

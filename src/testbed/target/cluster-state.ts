@@ -10,7 +10,7 @@ import { type LockOutcome, tryLock } from "../../util/os/pid-lock.js";
 import { isAlive, markOf } from "../../util/os/processes.js";
 import { stateFolder } from "./state-folder.js";
 
-/** What a running `kubelab cluster up` leaves in the state folder for other commands to find. */
+/** The state of a running `kubelab cluster up`, in the state folder for other commands. */
 export interface ClusterState {
   readonly version: 1;
   readonly name: string;
@@ -24,8 +24,8 @@ export interface ClusterState {
   readonly kubeVersion: string;
   readonly speed: number;
   /**
-   * A reading of its clock, which a process that joins follows: by the machine's monotonic time, so that both read the same
-   * after a suspend or a change of the system's time. Absent: of a clock without a speed of its own.
+   * A reading of its clock, which a process that joins follows: by the machine's monotonic time, so that both read the
+   * same after a suspend or a change of the system's time. Absent for a clock without its own speed.
    */
   readonly clock?: ClockReading;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
@@ -40,11 +40,14 @@ export interface ClusterState {
   readonly etcdFiles?: Omit<EtcdConfig, "servers">;
   /** the folder that has its state; absent, like `etcd`: it is in memory */
   readonly data?: string;
-  /** where the runtimes of its nodes find one another, if other servers of its etcd do so too; absent: `networkFolder` */
+  /**
+   * the folder through which the runtimes of its nodes find each other, if its etcd has other servers; absent:
+   * `networkFolder`
+   */
   readonly networkFolder?: string;
-  /** what its API server reported while it started: what recovery cut off */
+  /** problems at the API server's start: data that recovery cut off */
   readonly startProblems?: readonly string[];
-  /** absent: it takes any kubelet's certificate */
+  /** absent: it accepts any kubelet's certificate */
   readonly verifyKubelets?: boolean;
   /** absent: it serves HTTP/1.1 only */
   readonly http2?: boolean;
@@ -61,22 +64,22 @@ function stateFile(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.json`);
 }
 
-/** Where the kubeconfig of the cluster `name` goes. */
+/** The path of the kubeconfig of the cluster `name`. */
 export function clusterKubeconfig(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.kubeconfig`);
 }
 
-/** Where the nodes that the cluster `name` keeps have their keys and kubeconfigs, each in a folder of its name. */
+/** The folder with the keys and kubeconfigs of the nodes of cluster `name`, each in a folder of its name. */
 export function clusterNodesFolder(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.nodes`);
 }
 
-/** Names the server that runs as this cluster among those of its etcd: the same when it starts again. */
+/** The name of this cluster's server among those of its etcd; it survives a restart. */
 export function clusterServerId(env: Env, name: string): string {
   return createHash("sha256").update(stateFile(env, name)).digest("hex").slice(0, 12);
 }
 
-/** Where a detached cluster's process writes what it has to say. */
+/** The log file of a detached cluster's process. */
 export function clusterLog(env: Env, name: string): string {
   return join(clustersFolder(env), `${name}.log`);
 }
@@ -118,7 +121,7 @@ export async function writeClusterState(env: Env, state: ClusterState): Promise<
   await writeFileAtomic(stateFile(env, state.name), `${text}\n`, { mode: 0o600 });
 }
 
-/** Removes the state, the kubeconfig and what the nodes had; it is fine if they are gone already. */
+/** Removes the state, the kubeconfig and the nodes' folders, if they exist. */
 export async function removeClusterState(env: Env, name: string): Promise<void> {
   await rm(clusterNodesFolder(env, name), { recursive: true, force: true });
   await rm(stateFile(env, name), { force: true });
@@ -132,7 +135,7 @@ export async function readClusterState(env: Env, name: string): Promise<ClusterS
     const state: unknown = JSON.parse(await readFile(stateFile(env, name), "utf8"));
     return isClusterState(state) ? state : undefined;
   } catch {
-    // Missing or unreadable: for the callers both mean that there is nothing to join.
+    // Missing or unreadable: both mean that there is no cluster to join.
     return undefined;
   }
 }

@@ -8,7 +8,7 @@ import { Disposables } from "../../util/async/disposables.js";
 const CLUSTER_DOMAIN = "cluster.local";
 
 export interface EmbeddedOptions extends Omit<ControlPlaneOptions, "clusterDns"> {
-  /** pods answer as `kube-dns`, and ask the name server; default: it answers itself */
+  /** pods answer as `kube-dns` and query the name server; default: it answers itself */
   readonly dnsInPods?: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface LeaderLine {
   readonly component: string;
   /** "": none */
   readonly holder: string;
-  /** it is the server that runs as the cluster */
+  /** it is the cluster's own server */
   readonly isHere: boolean;
   /** it runs as this cluster of the same state folder */
   readonly cluster?: string;
@@ -31,9 +31,9 @@ export async function electedClusters(
 }
 
 /**
- * Which server runs the controllers, and which the scheduler.
+ * The servers that run the controllers and the scheduler.
  * @param clusters see `electedClusters`
- * @param own the cluster that is asked
+ * @param own the cluster that answers
  * @throws LabError CLUSTER_UNREACHABLE, UNAUTHORIZED
  */
 export async function listLeaders(

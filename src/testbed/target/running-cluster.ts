@@ -55,7 +55,7 @@ export async function runningCluster(
   return undefined;
 }
 
-/** The cluster that runs here with its API server at the address: `https://127.0.0.1:6443`. */
+/** The cluster on this machine with its API server at the address: `https://127.0.0.1:6443`. */
 async function ownCluster(env: ProcessContext["env"], server: string): Promise<ClusterState | undefined> {
   const { host } = new URL(server);
   for (const name of await clusterNames(env)) {
@@ -65,12 +65,14 @@ async function ownCluster(env: ProcessContext["env"], server: string): Promise<C
   return undefined;
 }
 
-/** Whether one of the clusters that run here has its API server at the address. */
+/** Whether a cluster on this machine has its API server at the address. */
 export async function isOwnServer(env: ProcessContext["env"], server: string): Promise<boolean> {
   return (await ownCluster(env, server)) !== undefined;
 }
 
-/** Where the embedded runtimes of a cluster's nodes find one another. @param server of its API server */
+/**
+ * The folder through which the embedded runtimes of a cluster's nodes find each other. @param server of its API server
+ */
 export async function networkFolderOf(env: ProcessContext["env"], server: string): Promise<string> {
   return (await ownCluster(env, server))?.networkFolder ?? networkFolder(env, server);
 }
@@ -79,7 +81,7 @@ export async function networkFolderOf(env: ProcessContext["env"], server: string
  * Ends a cluster's process and waits for its end, which is after that of its nodes. Kills a process that does not end, and
  * removes its files.
  * @returns whether it was killed
- * @throws LabError TIMED_OUT when it does not end and may not be the cluster's process
+ * @throws LabError TIMED_OUT if it does not end and is possibly not the cluster's process
  */
 export async function stopCluster(
   context: ProcessContext,

@@ -6,7 +6,7 @@ import { NEWEST_RELEASE, OLDEST_RELEASE } from "../../util/release/facts.js";
 import type { Target } from "./target.js";
 
 /**
- * Which row of the table of facts holds for a target: an embedded cluster knows, a real one is asked.
+ * The release of a target in the table of facts: an embedded cluster knows it, a real one is asked.
  * @returns `1.25` ... `1.34`: the nearest that the table has
  * @throws LabError as KubeClient.expect
  */
@@ -24,7 +24,9 @@ export async function releaseOf(
   return release;
 }
 
-/** `v1.28.3+k3s1` → `1.28`; a release before or after the table is its first or last; one that cannot be read its first. */
+/**
+ * `v1.28.3+k3s1` → `1.28`; a release before or after the table becomes its first or last, an unreadable one its first.
+ */
 export function nearestRelease(gitVersion: string): string {
   const minor = Number(/^v?1\.(\d+)/.exec(gitVersion)?.[1] ?? minorOf(OLDEST_RELEASE));
   return `1.${Math.min(Math.max(minor, minorOf(OLDEST_RELEASE)), minorOf(NEWEST_RELEASE))}`;

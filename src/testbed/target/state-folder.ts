@@ -6,21 +6,25 @@ import { LabError } from "../../util/errors.js";
 import { makeFolder } from "../../util/os/files.js";
 
 /**
- * Where everything is kept that outlives a command: `$XDG_STATE_HOME/kubelab`, by default below `~/.local/state`. Without
- * $HOME, as in a service, the home folder is the user's own and not whatever folder a command happens to run in.
+ * The folder for everything that outlives a command: `$XDG_STATE_HOME/kubelab`, by default below `~/.local/state`.
+ * Without $HOME, as in a service, the home folder comes from the user database, not from the current folder.
  */
 export function stateFolder(env: Readonly<Record<string, string | undefined>>): string {
   return join(env["XDG_STATE_HOME"] || join(env["HOME"] || ownHome(), ".local", "state"), "kubelab");
 }
 
-/** Where the embedded runtimes of one cluster's nodes find one another. @param server of its API server: `https://127.0.0.1:6443` */
+/**
+ * The folder through which the embedded runtimes of one cluster's nodes find each other. @param server of its API
+ * server: `https://127.0.0.1:6443`
+ */
 export function networkFolder(env: Readonly<Record<string, string | undefined>>, server: string): string {
   const cluster = createHash("sha256").update(new URL(server).host).digest("hex").slice(0, 12);
   return join(stateFolder(env), "networks", cluster);
 }
 
 /**
- * The same for a cluster with several servers, which can have state folders of their own: all on this machine find it.
+ * The same for a cluster with several servers. Their state folders can differ, but all on this machine find this
+ * folder.
  * @param caPem the cluster's
  * @throws LabError BAD_FILE if other users can write there
  */
@@ -40,7 +44,7 @@ function ownHome(): string {
   try {
     return userInfo().homedir;
   } catch {
-    // A user of whom the system has no entry, as in a container.
+    // The user has no entry in the system's database, as in a container.
     return homedir() || "/";
   }
 }

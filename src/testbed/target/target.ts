@@ -22,7 +22,10 @@ export interface TargetOptions extends EtcdOptions {
   readonly cluster?: string;
   readonly yes?: boolean;
   readonly kubeVersion?: string;
-  /** of the kubelet that joins: an embedded cluster is started with it, and one that runs may be newer. See `skewProblem` */
+  /**
+   * the release of the joining kubelet: an embedded cluster starts with it, a running one can be newer. See
+   * `skewProblem`
+   */
   readonly kubeletVersion?: string;
   readonly speed?: number;
 }
@@ -35,7 +38,7 @@ export interface Target {
   readonly admin: RestConfig;
   /** for headers and questions: `embedded control plane v1.25 at https://127.0.0.1:4001` */
   readonly description: string;
-  /** a file through which kubectl reaches the same cluster, when there is one */
+  /** the kubeconfig with which kubectl reaches the same cluster, if there is one */
   readonly kubeconfigPath?: string;
   /** behaves like this release; a real cluster's own version is asked for when it matters */
   readonly kubeVersion: string;
@@ -45,7 +48,7 @@ export interface Target {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What opening a target needs of a command. */
+/** The parts of a command that opening a target needs. */
 export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random" | "signal"> {
   /** the command's clock and trace: a joined cluster sets the speed */
   session(options: ClockOptions): { readonly clock: Clock; readonly trace: Trace };
@@ -54,13 +57,13 @@ export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random
 /** What a command's clock begins with. */
 export interface ClockOptions {
   readonly speed?: number;
-  /** of the clock of a joined cluster, which the command's follows */
+  /** the clock of a joined cluster, which the command's follows */
   readonly clock?: ClockReading;
 }
 
 /**
  * Opens the cluster that the flags name: a real one, a running `kubelab cluster up`, or an embedded control plane that is started here.
- * @param traceFor where a control plane that is started here reports; default: the command's own trace
+ * @param traceFor the trace of a control plane that is started here; default: the command's own
  * @throws LabError USAGE, BAD_FILE, CLUSTER_UNREACHABLE
  */
 export async function openTarget(
@@ -95,8 +98,7 @@ function labCluster(env: Env, options: TargetOptions): TargetOptions {
 }
 
 /**
- * Which cluster the flags ask for. A real one only by an explicit flag, and never with flags that only an embedded one
- * understands.
+ * The cluster that the flags select. A real one needs an explicit flag, and none that only an embedded one understands.
  * @throws LabError USAGE for combinations that contradict each other
  */
 function chooseTarget(options: TargetOptions): "embedded" | "real" {
@@ -134,7 +136,9 @@ function chooseTarget(options: TargetOptions): "embedded" | "real" {
 interface RunningClusters {
   /** the one to join */
   readonly running?: ClusterState;
-  /** one that runs but has another speed or release than was asked for: a fresh one is started instead, and this is said */
+  /**
+   * a running cluster with another speed or release than requested: a new one is started instead, and a note reports it
+   */
   readonly passedBy?: ClusterState;
 }
 
@@ -194,7 +198,7 @@ function conflictOf(state: ClusterState, options: TargetOptions): string | undef
 
 export const DEFAULT_CLUSTER = "kubelab";
 
-/** What starts the cluster of this name, to paste. */
+/** The command that starts the cluster of this name, to paste. */
 export function upCommand(
   name: string,
   { speed, kubeVersion, ...etcd }: Pick<TargetOptions, "speed" | "kubeVersion" | keyof EtcdOptions> = {},
@@ -237,7 +241,7 @@ async function startEmbedded(
   );
 }
 
-/** A cluster of the learner's, by kubectl's own loading rules. */
+/** The learner's own cluster, by kubectl's loading rules. */
 async function openReal({ env, cwd, signal }: TargetHost, given: TargetOptions): Promise<Target> {
   const kubeconfig = given.kubeconfig === undefined ? undefined : pathFrom(cwd, given.kubeconfig);
   const options = kubeconfig === undefined ? given : { ...given, kubeconfig };

@@ -36,13 +36,13 @@ export async function apply(session: Session, line: KubectlLine): Promise<void> 
   }
   const files = texts(line, "filename");
   if (files.length === 0) throw lineError(line.verb, NO_FILES);
-  // On the client side, the difference of three versions would have to be applied here.
+  // A client-side dry run would have to apply the three-way difference here.
   if (dryRun !== "none" && (dryRun !== "server" || !isOn(line, "server-side"))) throw unknown(`--dry-run=${dryRun}`);
   await eachOf(session, await readObjects(context, files), async (given) => {
     const known = await resourceOf(client, given, signal);
     const namespace = given.metadata?.namespace ?? session.namespace;
     const name = given.metadata?.name ?? "";
-    // The annotation has the namespace, also of an object that was applied without.
+    // The annotation has the namespace, even if the manifest has none.
     const object = known.isNamespaced ? { ...given, metadata: { ...given.metadata, namespace } } : given;
     const applied = { object, path: objectPath(refOf(known, namespace), name), shown: nameOf(known, name) };
     if (isOn(line, "server-side")) return serverSide(session, line, applied);

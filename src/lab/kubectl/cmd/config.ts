@@ -15,7 +15,7 @@ interface Entry {
 type Document = Record<string, unknown> & { "current-context"?: string };
 
 /**
- * `config set-cluster|set-credentials|set-context|use-context`: changes a kubeconfig, which need not be there.
+ * `config set-cluster|set-credentials|set-context|use-context`: changes a kubeconfig, or creates it.
  *
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/config/set_cluster.go and its siblings (createClusterOptions, setCredentialsOptions, setContextOptions).
  */

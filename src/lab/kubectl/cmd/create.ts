@@ -22,7 +22,7 @@ export async function create(session: Session, line: KubectlLine): Promise<void>
   });
 }
 
-/** Creates one object. @param done what is printed after its name */
+/** Creates one object. @param done the text after its name */
 export async function createObject(
   session: Session,
   object: KubeObject,

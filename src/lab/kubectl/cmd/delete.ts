@@ -40,7 +40,7 @@ export async function remove(session: Session, line: KubectlLine): Promise<void>
   for (const info of deleted) await untilGone(session, info);
 }
 
-/** What becomes of the objects that an object owns. @throws LabError FAILED */
+/** The propagation policy for owned objects. @throws LabError FAILED */
 export function propagationOf(line: KubectlLine): string {
   const cascade = text(line, "cascade") ?? "background";
   const policy = PROPAGATION[cascade];

@@ -7,14 +7,14 @@ import { type KnownResource, nameOf, pathOf, refOf } from "../resources.js";
 import type { Session } from "../session.js";
 import { watch } from "./watch.js";
 
-/** What was found of one kind: tables or objects, one per name or list. */
+/** The results of one kind: tables or objects, one per name or list. */
 interface Found {
   readonly known: KnownResource;
   readonly answers: unknown[];
 }
 
 /**
- * `kubectl get`. The server makes the tables. Objects that are missing do not keep the others from being printed.
+ * `kubectl get`. The server makes the tables. Missing objects do not prevent the output of the others.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/get/get.go (Run).
  */
 export async function get(session: Session, line: KubectlLine): Promise<void> {

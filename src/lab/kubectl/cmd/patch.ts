@@ -40,8 +40,8 @@ export async function patch(session: Session, line: KubectlLine): Promise<void> 
 }
 
 /**
- * Sends one patch, with the verb as the manager of its fields, and prints what was done: `deployment.apps/web image updated`.
- * @param done of the object afterwards
+ * Sends one patch, with the verb as field manager, and prints the result: `deployment.apps/web image updated`.
+ * @param done the text about the changed object
  */
 export async function sendPatch(
   session: Session,

@@ -70,7 +70,7 @@ async function forceReplace(
   );
 }
 
-/** What is created has no version yet. Mirrors ClearVersion of the Helper in k8s.io/cli-runtime/pkg/resource/helper.go. */
+/** A new object has no version yet. Mirrors ClearVersion of the Helper in k8s.io/cli-runtime/pkg/resource/helper.go. */
 function withoutVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata ?? {};
   return { ...object, metadata };

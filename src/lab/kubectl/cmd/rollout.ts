@@ -30,7 +30,7 @@ function withoutVisitor(what: string, { apiVersion, kind }: KnownResource): stri
   return `error retrieving ${what} for ${JSON.stringify(kind)}, no visitor method exists for {${group} ${kind}}`;
 }
 
-/** Does something with each Deployment of the line. Differs: DaemonSets and StatefulSets are not supported. */
+/** Calls a function for each Deployment of the line. Differs: DaemonSets and StatefulSets are not supported. */
 async function visitDeployments(
   session: Session,
   line: KubectlLine,

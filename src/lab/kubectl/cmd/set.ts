@@ -113,7 +113,7 @@ function setInContainers(
 
 /**
  * Changes the pod, or the pod's template, of each object of the line, and sends the difference.
- * @param update true, or what the line lacks
+ * @param update returns true, or the error of the line
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/set/helper.go (CalculatePatches) and UpdatePodSpecForObject.
  */
 async function setInTemplate(
@@ -123,9 +123,9 @@ async function setInTemplate(
   update: true | string,
   change: (spec: PodSpec) => PodSpec,
 ): Promise<void> {
-  // What it sets comes after the objects: NAME=VALUE, NAME-.
+  // Its settings follow the objects: NAME=VALUE, NAME-.
   const words = line.words.filter((word) => !isPair(word) && !word.endsWith("-"));
-  // What is wrong with the resources is reported first, as kubectl does.
+  // Errors of the resources are reported first, as kubectl does.
   if (update !== true && (await namedBy(session, line, words)).length > 0) throw lineError(line.verb, update);
   await visit(session, line, words, async (info) => {
     const current = info.object;

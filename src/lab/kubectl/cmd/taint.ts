@@ -19,7 +19,7 @@ interface TaintSpec extends Pick<Taint, "key" | "value"> {
 /**
  * `taint node N key=value:Effect`, `key:Effect-`, `key-`, also for all nodes or those of a selector.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/taint/taint.go (RunTaint) and utils.go (reorganizeTaints).
- * @throws LabError FAILED if a taint is there, or none is to remove
+ * @throws LabError FAILED if a taint already exists, or the one to remove does not
  */
 export async function taint(session: Session, line: KubectlLine): Promise<void> {
   const isSpec = (word: string) => /[=:]|-$/.test(word);

@@ -40,7 +40,7 @@ export async function topPod(session: Session, line: KubectlLine): Promise<void>
 }
 
 /**
- * `kubectl top node [NAME]`: the percentages are of what is allocatable.
+ * `kubectl top node [NAME]`: the percentages are of the allocatable amounts.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/top/top_node.go (RunTopNode).
  */
 export async function topNode(session: Session, line: KubectlLine): Promise<void> {

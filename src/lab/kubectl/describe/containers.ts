@@ -12,7 +12,7 @@ import { timeText } from "./text.js";
 
 type Container = Wire<V1Container>;
 
-/** What a field reference or a resource reference of the environment yields, if it is known. */
+/** The value of a field or resource reference of the environment, if known. */
 export type ValueOf = (variable: Wire<V1EnvVar>) => string;
 
 /**

@@ -28,7 +28,7 @@ const EVENT_HEAD = ["Type", "Reason", "Age", "From", "Message"];
 const EVENT_DASHES = ["----", "------", "----", "----", "-------"];
 
 /**
- * `kubectl describe`: what its reader looks for, and the object's events.
+ * `kubectl describe`: the important fields of an object, and its events.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/describe/describe.go (Run). Differs: the fields of kinds that have no
  * description of their own are YAML.
  */

@@ -56,7 +56,7 @@ export function controllerText({ ownerReferences }: Wire<V1ObjectMeta>): string 
   return owner === undefined ? "" : `Controlled By:\t${owner.kind}/${owner.name}\n`;
 }
 
-/** Rows with tabs below a head that is underlined. @param dashes where upstream's are not as long as the titles */
+/** Rows with tabs below an underlined head. @param dashes if upstream's are not as long as the titles */
 export function tableLines(
   head: readonly string[],
   rows: readonly (readonly unknown[])[],

@@ -10,10 +10,10 @@ type Request = TraceEvent & { kind: "request" };
 const MAX_READ = 3;
 
 /**
- * What the API server's answers to kubectl rest on: what it decided about the last request; or the last changes of what it let
- * kubectl read, of the objects that `line` is about; or else the request.
- * @param happened what the cluster reported while kubectl ran
- * @param line what was printed; "": only the exit code counts
+ * The facts behind the API server's answers to kubectl: its decision about the last request; or the last changes of the
+ * objects that kubectl read and `line` is about; or else the request.
+ * @param happened the cluster's facts while kubectl ran
+ * @param line the printed line; "": only the exit code counts
  */
 export function factsOfAnswer(graph: TraceGraph, happened: readonly TraceEvent[], line: string): readonly TraceEvent[] {
   const requests = happened.flatMap((one) => (one.kind === "request" && isOfKubectl(one) ? [one] : []));
@@ -30,7 +30,10 @@ export function factsOfAnswer(graph: TraceGraph, happened: readonly TraceEvent[]
   return writes.length === 0 ? [request] : [...new Set(writes)].slice(-MAX_READ);
 }
 
-/** What gave the objects that have most words of the line these words. A last answer that is no object, such as a log, is the line itself. */
+/**
+ * The facts that gave the best matching objects the words of the line. If the last answer is not an object, such as a
+ * log, it is the line itself.
+ */
 function written(graph: TraceGraph, reads: readonly Request[], line: string): readonly TraceEvent[] {
   const words = new Set(line.split(/[^\w.-]+/).filter((word) => word.length >= 3));
   const scored = reads.flatMap(readIn).map((read) => ({ read, score: wordsIn(read, words) }));
@@ -58,7 +61,7 @@ function lastWrite(
   return last === undefined ? undefined : [last];
 }
 
-/** An object that was read, and what else the answer says of it. */
+/** An object that was read, with the answer's other text about it. */
 interface Read {
   readonly object: unknown;
   readonly cells?: unknown;
@@ -74,7 +77,7 @@ function readIn(request: Request | undefined): readonly Read[] {
   return rows.flatMap((row) => (isRecord(row) ? [{ object: row["object"], cells: row["cells"] }] : []));
 }
 
-/** Every request that is answered was allowed: that explains nothing. */
+/** Every answered request was allowed, so that fact explains nothing. */
 export function isAllowed(one: TraceEvent): boolean {
   return one.kind === "decision" && one.upstream?.func === "WithAuthorization" && one.what.startsWith("allow ");
 }
@@ -83,7 +86,7 @@ export function isOfKubectl(one: TraceEvent): boolean {
   return one.kind === "request" && /\(kubectl\b/.test(one.identity ?? "");
 }
 
-/** Stages of a request that can refuse it. */
+/** The stages of a request that can refuse it. */
 const DECIDING = new Set([
   "WithAuthentication",
   "WithImpersonation",

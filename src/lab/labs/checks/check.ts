@@ -6,7 +6,7 @@ import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Observation } from "./observation.js";
 import type { StateTable } from "./state-table.js";
 
-/** Evaluates a check once. @throws LabError CLUSTER_UNREACHABLE; it can be away on purpose: see `evaluateWithin` */
+/** Evaluates a check once. @throws LabError CLUSTER_UNREACHABLE; the lab may have stopped it: see `evaluateWithin` */
 export async function evaluate(check: Check, view: CheckView, signal: AbortSignal): Promise<Verdict> {
   const verdict = await evaluateMembers(check, view, signal);
   return check.because === undefined ? verdict : { ...verdict, observations: [{ because: check.because }] };
@@ -84,7 +84,7 @@ async function evaluateAll(checks: readonly Check[], view: CheckView, signal: Ab
     tables.push(...(verdict.tables ?? []));
     prints ||= verdict.prints ?? "";
   }
-  // What says more than a command and its exit code stands for all.
+  // Prefers a result that shows more than a command and its exit code.
   const telling = seen.filter((one) => !one.isRaw);
   const shown = (telling.length === 0 ? seen : telling).map(({ text }) => text).join(view.say("and"));
   const isPrinted = telling.some((one) => one.isPrinted);

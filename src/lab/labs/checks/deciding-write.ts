@@ -3,10 +3,10 @@ import type { TraceGraph } from "../../../trace/graph/graph.js";
 import { versionOf } from "../../../trace/scope.js";
 
 /**
- * Of the writes of an object up to a version, the first since which something holds, as far as the answers to the writes tell.
+ * Finds the write of an object since which a condition holds up to a version, by the answers to the writes.
  * @param version see `versionOf`
- * @param holds whether an object has what was seen in this version
- * @returns what wrote the version itself if nothing is known of the writes before it; undefined if that is not known either
+ * @param holds whether an object meets the condition
+ * @returns the write of the version itself if earlier writes are unknown; undefined if that is unknown, too
  */
 export function decidingWriteOf(
   graph: TraceGraph,

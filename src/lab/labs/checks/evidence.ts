@@ -3,26 +3,29 @@ import { startMs, TraceGraph } from "../../../trace/graph/graph.js";
 import { isAllowed, isOfKubectl } from "./answers.js";
 import { factsOf, type Observation } from "./observation.js";
 
-/** The facts that decided a verdict: those behind what the check saw, and what led to the last of them. */
+/** The facts that decided a verdict: those behind the check's observation, and the causes of the last one. */
 export interface Evidence {
   readonly facts: readonly TraceEvent[];
   /** when each of them began, in ms after the first */
   readonly afterMs: readonly number[];
-  /** of those that decided: what the check read, such as `status.phase = Running`; null for what led to them: JSON has no undefined */
+  /**
+   * for deciding facts: what the check read, such as `status.phase = Running`; null for their causes, because JSON has
+   * no undefined
+   */
   readonly shows: readonly (readonly string[] | null)[];
-  /** all facts that are known, of which some may not be shown */
+  /** all known facts, some of which are possibly not shown */
   readonly count: number;
 }
 
 /** More would hide the verdict. */
 const MAX_FACTS = 5;
-/** Of those that decided besides the last, so that there is room for what led to it. */
+/** The limit of deciding facts before the last one, so that its causes have room. */
 const MAX_OTHERS = 3;
 
 /**
- * The facts behind what a check saw, by the time when they began. What led to the last of them fills the room that is left.
+ * The facts behind a check's observation, by the time when they began. Causes of the last one fill the remaining room.
  * @param events the facts of the lab
- * @returns undefined if none of them is known
+ * @returns undefined if all of them are unknown
  */
 export function evidenceFor(observations: readonly Observation[], events: readonly TraceEvent[]): Evidence | undefined {
   if (observations.length === 0) return undefined;
@@ -38,14 +41,14 @@ export function evidenceFor(observations: readonly Observation[], events: readon
   return latest === undefined ? undefined : evidenceOf(graph.chainOf(latest), decided.slice(-MAX_OTHERS), shows);
 }
 
-/** Facts of a step in which a cause is searched: a limit for steps that last long. */
+/** The number of a step's facts in which a cause is searched, for steps that last long. */
 const MAX_SEARCHED = 300;
 
 /**
- * The last change or decision that a step's own commands have caused, for a check that sees no object and no output.
+ * The last change or decision that a step's own commands caused, for a check without an object or output.
  * @param events the facts of the lab
  * @param ofStep those since the step began
- * @returns undefined if they have caused none
+ * @returns undefined if there is none
  */
 export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly TraceEvent[]): Evidence | undefined {
   const graph = TraceGraph.of(events);
@@ -55,14 +58,14 @@ export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly T
   for (const one of candidates.slice(-MAX_SEARCHED).toReversed()) {
     const chain = graph.chainOf(one);
     const [first] = chain;
-    // What an earlier step began goes on by itself.
+    // Activity that an earlier step began continues by itself.
     if (first !== undefined && ofStep.includes(first) && (first.actor === "user" || isOfKubectl(first)))
       return evidenceOf(chain);
   }
   return undefined;
 }
 
-/** @param others facts that decided as well as the last of the chain */
+/** @param others deciding facts in addition to the last of the chain */
 function evidenceOf(
   chain: readonly TraceEvent[],
   others: readonly TraceEvent[] = [],
@@ -70,7 +73,7 @@ function evidenceOf(
 ): Evidence {
   const apart = others.filter((one) => !chain.includes(one));
   const kept = new Set([...others, chain.at(-1)]);
-  // What began it matters less than what else decided.
+  // The origin matters less than the other deciding facts.
   if (apart.length === 0) kept.add(chain[0]);
   const facts = [...apart, ...mostTelling(chain, kept, MAX_FACTS - apart.length)].sort(
     (a, b) => startMs(a) - startMs(b),
@@ -85,7 +88,7 @@ function evidenceOf(
   };
 }
 
-/** Of a long chain: what is `kept`, what each actor decided before it handed over to the next, and the last facts before the end. */
+/** Shortens a long chain: keeps `kept`, each actor's decision before the next actor, and the last facts. */
 function mostTelling(
   chain: readonly TraceEvent[],
   kept: Set<TraceEvent | undefined>,
@@ -102,7 +105,7 @@ function mostTelling(
   return chain.filter((one) => kept.has(one));
 }
 
-/** What the actor that hands over at `end` decided, or reported, last: it says more than the request that carries it out. */
+/** The last decision or fact of the actor before `end`, which explains more than the request that carries it out. */
 function decisionBefore(chain: readonly TraceEvent[], end: number): TraceEvent | undefined {
   for (let i = end; chain[i]?.actor === chain[end]?.actor; i--) {
     const one = chain[i];

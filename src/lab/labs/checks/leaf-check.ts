@@ -21,7 +21,7 @@ import { type StateTable, stateTables } from "./state-table.js";
 interface Seen {
   readonly seen: string;
   readonly observations?: readonly Observation[];
-  /** `seen` only describes a command, or output that a pattern did not match: of use to the lab's author */
+  /** `seen` only describes a command, or output that a pattern did not match: for the lab's author */
   readonly isRaw?: boolean;
   /** `seen` is a line that a command has printed */
   readonly isPrinted?: boolean;
@@ -35,11 +35,11 @@ interface Seen {
 
 interface Wanted {
   readonly want: string;
-  /** `want` is a pattern or an exit code: of use to the lab's author */
+  /** `want` is a pattern or an exit code: for the lab's author */
   readonly isRawWant?: boolean;
 }
 
-/** The result of a check, localized; renderers may put `wants ` and `sees ` in front. */
+/** The result of a check, localized; renderers can put `wants ` and `sees ` in front. */
 export type Verdict = (Seen & { readonly ok: true }) | (Seen & Wanted & { readonly ok: false });
 
 /** The read-only view that checks have. */
@@ -63,7 +63,7 @@ export async function evaluateLeaf(check: LeafCheck, view: CheckView, signal: Ab
   return fileVerdict(check, view);
 }
 
-/** What kubectl says of a command in a container that failed. */
+/** kubectl's message about a failed command in a container. */
 const EXEC_FAILED = /^command terminated with exit code \d+$/m;
 
 async function commandVerdict(
@@ -89,14 +89,14 @@ async function commandVerdict(
   if (answer !== undefined) {
     return { ok: false, ...(await answerIn({ folder, say }, answer)), want, isRawWant: true, tables };
   }
-  // A command that should fail, and does not, says nothing about what is wrong.
+  // The output of a command that should fail but does not explains nothing.
   const failure = code === exit || code === 0 ? "" : firstLine(stderr.replace(EXEC_FAILED, "")) || firstLine(stdout);
   if (failure !== "") return { ok: false, seen: failure, want, isRawWant: true, tables };
   const shown = code === exit ? said(say, command, stdout + stderr) : seen;
   return { ok: false, seen: shown, want, isRaw: true, isRawWant: true, tables };
 }
 
-/** What the learner has answered: without it, a wrong answer looks like a file in a wrong place. */
+/** The learner's answer, because without it a wrong answer looks like a file in a wrong place. */
 async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<Seen> {
   const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
   if (content === undefined) return { seen: say("answerNone", { file, folder }) };
@@ -141,11 +141,11 @@ function exitVerdict({ exit: name, is }: Extract<LeafCheck, { exit: string }>, {
 interface Found {
   /** description of the compared thing */
   readonly what: string;
-  /** whether it is an object that may exist; otherwise a value that may be set */
+  /** whether it is an object that can exist; otherwise a value that can be set */
   readonly isThing: boolean;
   /** undefined: missing */
   readonly value: unknown;
-  /** replaces "it is not there" if more is known */
+  /** replaces "it is not there" if there is more to report */
   readonly why?: string;
   readonly observations: readonly Observation[];
 }

@@ -9,7 +9,7 @@ import { factsOfAnswer } from "./answers.js";
 import { decidingWriteOf } from "./deciding-write.js";
 import { factWith, lastFactWith } from "./output.js";
 
-/** What a check looked at, so that the fact behind it can be found. */
+/** The object or output that a check read, from which the fact behind it is found. */
 export type Observation =
   /** a version of an object, see `versionOf` */
   | { readonly version: string }
@@ -33,7 +33,7 @@ interface FieldSight {
   readonly shows: string;
 }
 
-/** What the cluster reported while a user's program ran, and the line that the program printed of it. */
+/** The cluster's facts while a user's program ran, and the line that the program printed. */
 interface Meanwhile {
   readonly meanwhile: () => readonly TraceEvent[];
   readonly prints: string;
@@ -42,7 +42,7 @@ interface Meanwhile {
 /** A longer value would hide the fact. */
 const MAX_VALUE = 160;
 
-/** @param field what the check read in the object, and found */
+/** @param field the path that the check read, and its value */
 export function observationOf(object: unknown, field?: string, value?: unknown): readonly Observation[] {
   const version = versionOf(object);
   if (version === undefined) return [];
@@ -63,7 +63,7 @@ export function observationOfNothing(path: string): readonly Observation[] {
 
 /**
  * @param path of a list
- * @param counted the items that a check counts. If there are none, the others and those that are gone made it so.
+ * @param counted the items that a check counts. If there are none, the other and the deleted items decided.
  */
 export function observationOfList(
   path: string,
@@ -75,9 +75,9 @@ export function observationOfList(
 }
 
 /**
- * What a command has printed, or looked at.
- * @param pattern what was found in it; undefined: its exit code counts
- * @param prints the line that the learner has not seen yet
+ * The output of a command, or the objects that it read.
+ * @param pattern the match; undefined: its exit code counts
+ * @param prints a line that the learner has not seen yet
  */
 export function observationOfCommand(
   { facts, meanwhile }: CommandResult,
@@ -89,9 +89,10 @@ export function observationOfCommand(
 }
 
 /**
- * The facts behind a observation: what stored the version that the check saw, or gave its field this value, the deletion, the first fact whose line has the text, the
- * last one that the author means, or what the API server did for a program.
- * @returns none if they are not known
+ * The facts behind an observation: the write of the version that the check saw or of its field's value, the deletion,
+ * the first fact whose line has the text, the last one that the author means, or the API server's facts about a
+ * program.
+ * @returns an empty list if they are unknown
  */
 export function factsOf(observation: Observation, graph: TraceGraph): readonly TraceEvent[] {
   if ("meanwhile" in observation) return factsOfAnswer(graph, observation.meanwhile(), observation.prints);

@@ -15,8 +15,8 @@ export function outputOn({ stdout, stderr }: CommandResult, stream: OutputStream
 }
 
 /**
- * Finds a pattern in what a command printed. A lab's patterns are English and know no width: what was wrapped, or printed in
- * another language, is searched as it would be without.
+ * Finds a pattern in a command's output. A lab's patterns are English and unwrapped, so wrapped or translated output is
+ * searched in its unwrapped English form.
  * @returns the match
  */
 export function findInOutput(result: CommandResult, stream: OutputStream, pattern: string): string | undefined {
@@ -24,7 +24,7 @@ export function findInOutput(result: CommandResult, stream: OutputStream, patter
   const found = findIn(lines.english.join("\n"), pattern);
   if (found === undefined) return findIn(outputOn(result, stream), pattern);
   const [shown = []] = linesWith(lines, [pattern]);
-  // A match in many lines has none that stands for it.
+  // A match over many lines has no single line to show.
   return shown.some((line) => line.includes(found)) ? found : shown.join(" ").trim() || found;
 }
 

@@ -2,15 +2,15 @@ import { isRecord } from "../../../util/records.js";
 
 /** Part of the state of a window or a runtime, for the renderer of tables. */
 export interface StateTable {
-  /** the name of a list; "": values of their own */
+  /** the name of a list; "": single values */
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A line that prints the state of a window or of a runtime, and nothing else. */
+/** A line that only prints the state of a window or of a runtime. */
 const STATE_LINE = /^curl -sf? \S+\/state$/;
-/** More would hide what the step is about. */
+/** More rows would hide the point of the step. */
 const MAX_ROWS = 12;
 const MAX_CELL = 60;
 
@@ -20,8 +20,8 @@ export function printsState(line: string): boolean {
 }
 
 /**
- * What `curl -s .../state` prints, as tables: its values in one row, and each list or map in rows. Pure.
- * @returns undefined for another line, and for what is no JSON object
+ * The output of `curl -s .../state` as tables: its values in one row, and each list or map in rows. Pure.
+ * @returns undefined for another line, or output that is not a JSON object
  */
 export function stateTables(line: string, output: string): readonly StateTable[] | undefined {
   if (!printsState(line)) return undefined;

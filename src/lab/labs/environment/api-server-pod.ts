@@ -9,16 +9,16 @@ import { writeFileAtomic } from "../../../util/os/files.js";
 import { stringify } from "../../../util/yaml.js";
 
 const NAME = "kube-apiserver";
-/** Below the ports that systems give to clients: while the API server is away, no connection takes its port. */
+/** Below the ports that systems give to clients, so that no connection takes the port while the API server is down. */
 const PORTS = { first: 20_000, count: 10_000 } as const;
 const PORT_ATTEMPTS = 20;
-/** A client of the last API server may still hold the port. In ms of the lab's clock. */
+/** A client of the former API server may still hold the port. In ms of the lab's clock. */
 const RESTART_MS = 1_000;
 
 /**
- * A control plane whose API server is a static pod of a node, as kubeadm makes it. The whole control plane runs as long as the
- * pod's container does, since controllers and the scheduler can do nothing without their API server. Its state is on disk, and
- * outlives it.
+ * A control plane whose API server is a static pod of a node, as kubeadm makes it. The whole control plane runs as long
+ * as the pod's container, because controllers and scheduler need their API server. Its state is on disk and outlives
+ * it.
  */
 export class ApiServerPod implements AsyncDisposable {
   #current: ControlPlane | undefined;
@@ -63,7 +63,7 @@ export class ApiServerPod implements AsyncDisposable {
   }
 
   /**
-   * From now on, the control plane ends and starts with the pod's container on this node.
+   * Ties the control plane to the pod's container on this node: it ends and starts with it.
    * @param changes of the node's runtime
    * @param onFailure receives the error when the control plane does not start
    */

@@ -25,7 +25,7 @@ export interface LabContext {
   /** width of the terminal that shows a lab's output, at most 100 */
   readonly columns: number;
   isColoured(stream: "stdout" | "stderr"): boolean;
-  /** Writes a page that shows facts, for its owner alone. @throws LabError BAD_FILE */
+  /** Writes a page that shows facts, readable only by its owner. @throws LabError BAD_FILE */
   writePage(path: string, facts: readonly TraceEvent[]): Promise<void>;
   /** Writes a line to stderr, between the lines of a progress. On a terminal, it is wrapped at its width. */
   notice(line: string): void;
@@ -37,6 +37,6 @@ export interface LabContext {
 export interface LabOptions {
   readonly speed?: number;
   readonly seed?: number;
-  /** `1.29`: the release that the cluster behaves like; default: the lab's */
+  /** `1.29`: the cluster's release; default: the lab's */
   readonly kubeVersion?: string;
 }

@@ -7,7 +7,7 @@ import type { CommandResult, CommandRunner } from "./runner.js";
 
 export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
 
-/** Where a lab is played, for a shell in another terminal. */
+/** The place of a lab, for a shell in another terminal. */
 export interface LabPlace {
   readonly folder: string;
   /** folder of the lab's own programs, which come first in PATH */
@@ -16,7 +16,7 @@ export interface LabPlace {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** The environment of a lab: a cluster, a folder, programs. Other rooms create it. */
+/** The environment of a lab: a cluster, a folder, programs. */
 export interface LabEnvironment extends AsyncDisposable {
   /** the lab's working folder, removed with the lab */
   readonly folder: string;

@@ -4,18 +4,21 @@ import { Secrets } from "../../../trace/redaction/secrets.js";
 import { type Level, Trace, type TraceSink } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 
-/** Of all bodies, in characters as JSON: those of about a thousand requests. */
+/** The limit of all bodies, in characters as JSON: those of about a thousand requests. */
 const MAX_BODIES_LENGTH = 8_000_000;
 
 /** The last facts of a lab: of its control plane, its nodes, and the commands that it runs in this process. */
 export class LabFacts implements TraceSink {
   readonly level: Level = 3;
   readonly wantsBodies = true;
-  /** what one part of the lab has seen is masked in the facts of all */
+  /** secrets that one part of the lab has seen are masked in the facts of all */
   readonly secrets = new Secrets();
   readonly #recent = new RecentFacts(undefined, MAX_BODIES_LENGTH);
   readonly #trace: Trace;
-  /** for the client of the checks: what their reads cause in the control plane is no part of what happens, and is not kept */
+  /**
+   * for the client of the checks: facts that their reads cause in the control plane are not part of the lab, and are
+   * not kept
+   */
   readonly reads: Trace;
   readonly #readsPrefix: string;
   #sink: TraceSink | undefined;
@@ -41,7 +44,7 @@ export class LabFacts implements TraceSink {
     this.#sink?.write(event);
   }
 
-  /** Passes on the facts so far, and those to come. */
+  /** Passes on the facts up to now and later ones. */
   passTo(sink: TraceSink): void {
     for (const event of this.since()) sink.write(event);
     this.#sink = sink;
@@ -56,7 +59,7 @@ export class LabFacts implements TraceSink {
     return this.#recent.since(count);
   }
 
-  /** Runs a command line; what it reports in this process has the line as its cause. */
+  /** Runs a command line, which becomes the cause of its facts in this process. */
   command<T>(line: string, body: () => T): T {
     return this.#begin(`$ ${line.trim()}`, body);
   }

@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { checkOrigin } from "../../../util/net/origin-check.js";
 
 /**
- * A node's way to the API server, which can be cut: its connections end, and so does each new one. A control API cuts and mends it:
- * `POST /cut`, `POST /mend`, without authentication, for programs on this machine.
+ * A node's link to the API server, which can be cut: then all its connections end, also new ones. A control API cuts
+ * and mends it: `POST /cut`, `POST /mend`, without authentication, for programs on this machine.
  */
 export class NodeLink implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();

@@ -41,7 +41,7 @@ export interface LabNodesOptions {
 interface Session {
   readonly context: LabProcess;
   readonly clock: Clock;
-  /** receives what kubelets and runtimes report */
+  /** receives the facts of kubelets and runtimes */
   readonly facts: LabFacts;
 }
 
@@ -201,7 +201,7 @@ export class LabMachine {
         machineRuntime: this.runtime,
         config: nodeConfiguration(target.kubeVersion, { staticPodPath: join(plan.folder, "manifests") }),
         port: this.#port,
-        // Nothing of a kubelet's own start needs an answer of the API server.
+        // A kubelet's own start needs no answer of the API server.
         testsIdentity: !this.#hasJoined,
       },
     );
@@ -224,7 +224,7 @@ export class LabMachine {
   async stop(): Promise<void> {
     const start = this.#start;
     this.#start = undefined;
-    // A kubelet that has joined ends in order; one that has not gives up.
+    // A kubelet that has joined shuts down in order; otherwise its join is aborted.
     if (this.#kubelet === undefined) start?.stop.abort();
     await start?.joining.catch(() => {});
     const kubelet = this.#kubelet;
@@ -259,7 +259,7 @@ export class LabMachine {
     const { clock, facts } = this.session;
     const trace = facts.openTrace();
     const { settings } = this.options;
-    // A log is for grep: what is written is one line, however long.
+    // A log is for grep, so each entry is one line, however long.
     const format = plainText({
       width: () => Number.POSITIVE_INFINITY,
       verbosity: settings.verbosity,

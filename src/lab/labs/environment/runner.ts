@@ -7,11 +7,11 @@ export interface CommandResult {
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
-  /** what the command reported, the last facts if there are many; undefined for a program of its own */
+  /** the command's facts, only the last ones if there are many; undefined for a separate program */
   readonly facts?: () => readonly TraceEvent[];
-  /** of such a program: what the lab's cluster reported until its end; undefined for a command that reports itself */
+  /** for such a program: the facts of the lab's cluster until its end; undefined for a command with its own facts */
   readonly meanwhile?: () => readonly TraceEvent[];
-  /** of a command that reports itself: the lines of its trace, and of a result that is wrapped or not English */
+  /** for a command with its own facts: the lines of its trace, and of a result that is wrapped or not English */
   readonly lines?: Readonly<Record<"stdout" | "stderr", UnbrokenLines>>;
 }
 

@@ -23,11 +23,11 @@ export interface RunnerDeps {
   /** environment of every command: PATH, KUBECONFIG, the state folder, the cluster */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly folder: string;
-  /** receives what the commands in this process report */
+  /** receives the facts of commands in this process */
   readonly facts: LabFacts;
   /** program and first arguments that run this CLI in a new process */
   readonly self: readonly string[];
-  /** the language of what the commands report; undefined: English */
+  /** the language of the commands' facts; undefined: English */
   readonly say: Say | undefined;
   /** width of the output, in columns */
   readonly columns: number;
@@ -193,7 +193,7 @@ class Recording {
   #stderr = "";
   readonly #lines = { stdout: new RecordedLines(), stderr: new RecordedLines() };
   #code: number | undefined;
-  /** output after the stop does not interest the learner */
+  /** the learner does not need output after the stop */
   isHushed = false;
 
   constructor(

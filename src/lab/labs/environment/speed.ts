@@ -5,7 +5,7 @@ import type { LabEnvironment } from "./environment.js";
 const SLOWEST = 0.01;
 const FASTEST = 10_000;
 
-/** Learners take longer than a lab says, and its setup takes time as well. */
+/** Learners take longer than a lab's given time, and its setup also takes time. */
 const UNHURRIED = 3;
 
 /**

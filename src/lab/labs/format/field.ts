@@ -16,12 +16,15 @@ export function fieldOf(root: unknown, path: string): unknown {
   return isMany ? values : values[0];
 }
 
-/** The beginnings of paths, which are the same for every field and tell a learner nothing. */
+/** The common beginnings of paths, which a learner does not need. */
 const PLACE = /^(?:spec|status|metadata)\.(?:template\.(?:spec|metadata)\.)?/;
 const IN_LIST = /^(\w+)\[(?:[\w.-]+=([^\]]*)|0)\](?:\.([^[]+))?$/;
 const IN_MAP = /^(label|annotation)s(?:\.([\w-]+)|\['([^']+)'\])$/;
 
-/** What a learner calls a field: `condition Ready`, `image of container main`, `label app`. A deep path stays as it is. */
+/**
+ * The short name of a field for learners: `condition Ready`, `image of container main`, `label app`. A deep path stays
+ * unchanged.
+ */
 export function fieldInWords(path: string, say: Say): string {
   const rest = path.replace(PLACE, "");
   const [, map, plain, quoted] = IN_MAP.exec(rest) ?? [];

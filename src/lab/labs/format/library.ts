@@ -16,7 +16,7 @@ export interface LabSummary {
   readonly predictions: readonly string[];
   /** of these steps, those that the learner solves */
   readonly tasks: readonly string[];
-  /** absolute path of a lab of the learner's own; undefined: it comes with kubelab */
+  /** absolute path of the learner's own lab; undefined: it comes with kubelab */
   readonly folder?: string;
   /** programs that must be installed */
   readonly needs: LabDefinition["needs"];
@@ -50,7 +50,7 @@ export function summaryOf({ definition, text }: Lab): LabSummary {
   };
 }
 
-/** What names a lab in a command: its id, or the folder of the learner's own. */
+/** The name of a lab in a command: its id, or the folder of the learner's own lab. */
 export function wordFor({ id, folder }: LabSummary): string {
   return folder ?? id;
 }

@@ -13,9 +13,9 @@ export function answerFileOf(check: unknown): string | undefined {
 }
 
 /**
- * Which of the mistakes that the author foresaw a learner has made: the first whose pattern is the whole answer, without space around
- * it and in any case.
- * @returns its id; undefined for another answer, or none
+ * Finds the learner's mistake among those that the author foresaw: the first whose pattern matches the whole trimmed
+ * answer, in upper or lower case.
+ * @returns its id; undefined for other answers
  */
 export async function mistakeIn({ check, mistakes = {} }: CheckStep, folder: string): Promise<string | undefined> {
   const file = answerFileOf(check);
@@ -25,7 +25,7 @@ export async function mistakeIn({ check, mistakes = {} }: CheckStep, folder: str
   return made?.[0];
 }
 
-/** Mistakes whose pattern is an answer as it stands, by id. Pure. */
+/** Mistakes whose pattern is a literal answer, by id. Pure. */
 export function literalMistakes({ mistakes = {} }: CheckStep): ReadonlyMap<string, string> {
   return new Map(Object.entries(mistakes).filter(([, pattern]) => !/[\\^$.*+?()[\]{}|]/.test(pattern)));
 }

@@ -1,6 +1,6 @@
 import type { Say } from "../../../util/i18n/catalogue.js";
 
-/** What the path of an object or a list is made of. */
+/** The parts of an object's or a list's path. */
 export interface PathParts {
   readonly resource: string;
   readonly namespace: string | undefined;
@@ -17,14 +17,16 @@ export function partsOf(path: string): PathParts {
   return { resource, namespace: isNamespaced ? rest[1] : undefined, name };
 }
 
-/** As facts name an object, or begin to name those of a list: `pods default/web`, `nodes n1`, `pods default/`. */
+/**
+ * The name of an object in facts, or the prefix for a list's objects: `pods default/web`, `nodes n1`, `pods default/`.
+ */
 export function objectOf({ resource, namespace, name = "" }: PathParts): string {
   return `${resource} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
 /**
- * What a learner calls the object or the list of a path: `pod web`, `lease kube-node-lease/n1`, `pods in default`. A path that is
- * neither stays as it is.
+ * The short name of a path's object or list for learners: `pod web`, `lease kube-node-lease/n1`, `pods in default`.
+ * Other paths stay unchanged.
  */
 export function pathInWords(path: string, say: Say): string {
   if (!/^\/apis?\//.test(path)) return path;

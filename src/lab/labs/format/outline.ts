@@ -18,7 +18,7 @@ export interface LabOutline {
   readonly vars: readonly string[];
   /** whether the lab creates objects without a rule for removing them */
   readonly leavesThings: boolean;
-  /** whether the API server is a pod of a node that the lab does not have, or on a cluster that is not the lab's own */
+  /** whether the API server is a pod of a missing node, or the cluster is not the lab's own */
   readonly lacksApiServerNode: boolean;
 }
 

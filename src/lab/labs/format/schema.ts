@@ -79,7 +79,7 @@ const commandCheck = z.strictObject({
 export interface CheckOptions {
   /** `90s` on the lab's clock: how long to repeat a failing check */
   readonly within?: string | undefined;
-  /** pattern of the fact that decides, where the check itself sees no object of the cluster: the last one that has it is shown */
+  /** pattern of the deciding fact, for a check that reads no object of the cluster: the last match is shown */
   readonly because?: string | undefined;
 }
 export type LeafCheck =
@@ -207,8 +207,8 @@ const predictStep = z.strictObject({
 /** The lines of a command's output to look at; each pattern must match. */
 const observeStep = z.strictObject({ id, observe: id, lines: z.array(pattern).min(1), upstream });
 /**
- * A goal that the learner reaches in any way. `solve` proves that it is reachable. `mistakes`: patterns of wrong answers in the file
- * that the check reads, about which the text says why they are wrong.
+ * A goal that the learner reaches in any way. `solve` proves that it is reachable. `mistakes`: patterns of wrong
+ * answers in the file that the check reads; the text explains why they are wrong.
  */
 const checkStep = z.strictObject({
   id,
@@ -257,8 +257,8 @@ export const definition = z.strictObject({
   /** the reason why it needs the embedded cluster */
   embeddedBecause: z.strictObject({ en: text, zh: text }).optional(),
   /**
-   * For a lab on any cluster: paths of its objects besides its `nodes`. None may exist on the learner's own cluster
-   * before, and all are removed at the end; with a Node also its Lease, pods and certificate requests.
+   * For a lab on any cluster: paths of its objects in addition to its `nodes`. They must not exist on the learner's own
+   * cluster before, and all are removed at the end; with a Node also its Lease, pods and certificate requests.
    */
   makes: z.array(objectPath).optional(),
   /** paths that the learner's own cluster must serve, requested while the lab's `nodes` run */
@@ -295,7 +295,9 @@ export const definition = z.strictObject({
       pullMs: z.number().int().min(0).default(400),
       /** they run kube-proxy, so that Services work in their pods; only on the embedded cluster */
       kubeProxy: z.boolean().default(false),
-      /** each kubelet reaches the API server through a link of its own; `{{link1}}`/cut cuts it; only on the embedded cluster */
+      /**
+       * each kubelet reaches the API server through its own link; `{{link1}}`/cut cuts it; only on the embedded cluster
+       */
       link: z.boolean().default(false),
     })
     .prefault({}),

@@ -9,7 +9,7 @@ export interface StepText {
   readonly choices: Readonly<Record<string, string>>;
   /** ordered from a nudge to the answer */
   readonly hints: readonly string[];
-  /** what is true when the step is done, in one sentence: the verdict of its check. "": the check says what it saw */
+  /** the state when the step is done, in one sentence: the verdict of its check. "": the check reports what it saw */
   readonly goal: string;
   /** why an answer is wrong, by the mistake's id */
   readonly mistakes: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface LabText {
   readonly summary: string;
   readonly introduction: string;
   readonly steps: Readonly<Record<string, StepText>>;
-  /** an incident's card: symptom, tools, cause, cure, source; a chapter has `debrief`; both may have `known` */
+  /** an incident's card: symptom, tools, cause, cure, source; a chapter has `debrief`; both can have `known` */
   readonly closing: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ export const CLOSING_OF = {
   incident: ["symptom", "tools", "cause", "cure", "source"],
 } as const;
 
-/** A closing section that a lab may leave out: a list of three lines on what the learner now knows. */
+/** An optional closing section: a list of three lines on what the learner now knows. */
 export const KNOWN = "known";
 export const KNOWN_LINES = 3;
 
@@ -71,8 +71,7 @@ interface Section {
  *
  * ## known
  * - what the learner now knows, in three lines
- * ```
- * Pure. Problems are found, not thrown: a writer wants all of them.
+ * ``` Pure. Problems are returned, not thrown, because a writer wants all of them.
  */
 export function parseLabText(
   markdown: string,

@@ -16,12 +16,12 @@ const MAX_LOCK_TRIES = 200;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** `$XDG_STATE_HOME/kubelab/learn`: progress, and the state of a lab in the background. */
+/** `$XDG_STATE_HOME/kubelab/learn`: progress, and the state of a background lab. */
 export function learnFolder(env: Env): string {
   return join(stateFolder(env), "learn");
 }
 
-/** Creates the folder for its owner alone. @throws LabError BAD_FILE */
+/** Creates the folder, readable only by its owner. @throws LabError BAD_FILE */
 export async function makeLearnFolder(env: Env): Promise<string> {
   const folder = learnFolder(env);
   try {
@@ -68,7 +68,7 @@ export class ProgressStore {
   }
 
   /**
-   * Begins a lab anew. The best of its earlier results stays, and the best exam.
+   * Restarts a lab. The best earlier result and the best exam stay.
    * @param kubeVersion the release that the learner has chosen
    */
   async begin(lab: LabSummary, seed: number, kubeVersion?: string): Promise<LabProgress> {
@@ -99,7 +99,9 @@ export class ProgressStore {
     await this.save({ version: 1, labs: after === undefined ? others : { ...others, [id]: after } });
   }
 
-  /** Waits for another terminal that changes the file; undefined: it takes too long to be alive. */
+  /**
+   * Waits for another terminal that changes the file; undefined: the wait is over, and that terminal is assumed dead.
+   */
   async #lock(folder: string): Promise<AsyncDisposable | undefined> {
     for (let tries = 0; tries < MAX_LOCK_TRIES; tries++) {
       const answer = await tryLock(join(folder, "progress.lock"), "Choose another folder with XDG_STATE_HOME.");

@@ -19,7 +19,7 @@ export interface LabProgress extends LabRun {
   readonly exam?: ExamResult;
   /** of a lab of the learner's own */
   readonly folder?: string;
-  /** the release that the learner has chosen, with which the lab goes on; absent: the lab's own */
+  /** the release that the learner has chosen and the lab continues with; absent: the lab's own */
   readonly kubeVersion?: string;
 }
 

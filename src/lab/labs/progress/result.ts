@@ -1,7 +1,7 @@
 import { isRecord } from "../../../util/records.js";
 import type { LabSummary } from "../format/library.js";
 
-/** What a learner has done in one run of a lab. */
+/** The work of a learner in one run of a lab. */
 export interface LabRun {
   /** ids of the finished steps, in order */
   readonly done: readonly string[];
@@ -18,7 +18,7 @@ export interface LabRun {
   readonly best?: LabResult;
 }
 
-/** How a lab went. What a learner was shown is not counted as solved. */
+/** The result of a lab. A solution that was only shown does not count as solved. */
 export interface LabResult {
   readonly rightPredictions: number;
   readonly wrongPredictions: number;

@@ -5,7 +5,7 @@ import type { Lab } from "../format/lab.js";
 import type { LabMessage } from "../session/message.js";
 import { type Proof, proveLab } from "./prove.js";
 
-/** The narrowest terminal that labs are made for: what a lab looks for must not depend on where lines break. */
+/** The narrowest terminal for labs, because patterns must not depend on line breaks. */
 const COLUMNS = 60;
 /** Proofs run many labs at once, on fast clocks. */
 const PATIENCE_MS = 15_000;

@@ -6,19 +6,19 @@ import type { Step } from "../format/schema.js";
 import type { LabMessage } from "../session/message.js";
 
 const UNBROKEN = plainText({ width: () => Number.POSITIVE_INFINITY, verbosity: 2, startMs: 0 });
-/** A shorter answer, or a number, is found in many lines by chance; more than one line is an output of a program. */
+/** Shorter answers and numbers occur in many lines by chance; an answer of several lines is a program's output. */
 const SECRET = /^(?=.*[a-z]).{4,}$/i;
 
-/** Finds evidence that shows the answer, or the field to be mended, of a later task. */
+/** Finds evidence that reveals the answer or the field of a later task. */
 export class Leaks {
-  /** what the lab itself says, and what commands have printed: no secret any more */
+  /** texts of the lab and output of commands, which are no longer secret */
   #known = "";
   readonly #evidence: { readonly step: string; readonly lines: readonly string[] }[] = [];
 
   /** @param folder the lab's, with the learner's answers */
   constructor(readonly folder: string) {}
 
-  /** Call it for each step that is done. @returns what earlier steps have shown of it */
+  /** Call it for each step that is done. @returns the parts of it that earlier steps have shown */
   async problemsOf(step: Step, messages: readonly LabMessage[]): Promise<readonly string[]> {
     const found: string[] = [];
     for (const secret of "check" in step ? await this.#secretsOf(step) : []) {
@@ -46,7 +46,7 @@ export class Leaks {
   }
 }
 
-/** The fields of a spec that a check reads: mending them is the task. */
+/** The fields of a spec that a check reads: the task is to correct them. */
 function specFieldsIn(check: unknown): readonly string[] {
   if (typeof check !== "object" || check === null) return [];
   return Object.entries(check).flatMap(([key, value]) => {

@@ -13,8 +13,8 @@ export interface ProofTexts {
 }
 
 /**
- * What is wrong with the texts that a learner sees of one step, in each language and with the values of this run: task,
- * choices, hints, goal, and what comes afterwards. Runs nothing.
+ * The problems in a step's texts, in each language and with the values of this run: task, choices, hints, goal, and the
+ * text afterwards. Runs nothing.
  * @param done the steps before it
  */
 export async function stepTextProblems(texts: ProofTexts, done: readonly string[]): Promise<readonly string[]> {
@@ -36,7 +36,7 @@ export async function stepTextProblems(texts: ProofTexts, done: readonly string[
   });
 }
 
-/** The same of the texts before the first step, and after the last one. */
+/** The problems in the texts before the first step and after the last one. */
 export async function frameTextProblems(texts: ProofTexts): Promise<readonly string[]> {
   return inEachLanguage(texts, [], (session, shown) => {
     const { title, summary, introduction, closing } = session.text;
@@ -47,7 +47,7 @@ export async function frameTextProblems(texts: ProofTexts): Promise<readonly str
   });
 }
 
-/** @param show adds what is shown to `shown`, and returns the texts that must be there, by name */
+/** @param show adds its texts to `shown`, and returns the required ones by name */
 async function inEachLanguage(
   { lab, environment, seed }: ProofTexts,
   done: readonly string[],
@@ -70,7 +70,7 @@ async function inEachLanguage(
 
 function missingIn(wanted: Readonly<Record<string, string>>, language: Language): string[] {
   const empty = Object.entries(wanted).filter(([, text]) => text.trim() === "");
-  // A name or a choice may be the same word in both languages, a paragraph is not.
+  // A name or a choice can be the same word in both languages, but a paragraph cannot.
   const isUntranslated = language === "zh" && !/\p{Script=Han}/u.test(wanted["text"] ?? wanted["introduction"] ?? "");
   return [
     ...empty.map(([name]) => `${language}: it has no ${name}`),

@@ -28,8 +28,9 @@ export interface Proof {
 
 /**
  * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
- * after, each prediction has exactly one right answer, both show what decided them, but nothing that a later task asks for, wrong answers that the author foresaw are
- * wrong, the lines to look at exist, and commands end as specified. The texts of each step are shown in all languages.
+ * after, each prediction has exactly one right answer, both show the facts that decided them, but no answer of a later
+ * task, wrong answers that the author foresaw are wrong, the lines to look at exist, and commands end as specified. The
+ * texts of each step are shown in all languages.
  * @throws the signal's reason
  */
 export async function proveLab(
@@ -92,7 +93,7 @@ async function proveBefore(session: LabSession, problems: string[], signal: Abor
   if ("check" in step) problems.push(...(await mistakeProblems(step, session.runs, signal)));
 }
 
-/** Each mistake that is an answer as it stands is made. */
+/** Makes each mistake whose pattern is a literal answer. */
 async function mistakeProblems(step: CheckStep, runs: LabRuns, signal: AbortSignal): Promise<readonly string[]> {
   const problems: string[] = [];
   const { check } = step;
@@ -110,7 +111,7 @@ async function mistakeProblems(step: CheckStep, runs: LabRuns, signal: AbortSign
   return problems;
 }
 
-/** Messages that show what decided a verdict or an answer. */
+/** Messages that show the facts behind a verdict or an answer. */
 const DECIDING: ReadonlySet<LabMessage["kind"]> = new Set(["evidence", "table", "look"]);
 
 function missingLooks(messages: readonly LabMessage[]): readonly string[] {

@@ -40,7 +40,7 @@ export type LabMessage =
   | {
       readonly kind: "question";
       readonly choices: readonly { readonly key: string; readonly text: string }[];
-      /** the question can be about what has happened already */
+      /** the question can concern the past */
       readonly isIncident: boolean;
     }
   /** the step needs one of these */
@@ -75,7 +75,7 @@ export type LabMessage =
       /** "": the command and its output, which the learner sees above */
       readonly seen: string;
       readonly want?: string;
-      /** the author's sentence about the mistake that was made */
+      /** the author's sentence about the learner's mistake */
       readonly mistake?: string;
       /** for the lab's author: the command or pattern behind it */
       readonly raw?: string;
@@ -83,7 +83,7 @@ export type LabMessage =
   /** the facts that decided the verdict or the answer before it */
   | ({
       readonly kind: "evidence";
-      /** only what the step's own commands have caused last: no check could see what decided */
+      /** only the last effect of the step's own commands, because the check itself read nothing that decided */
       readonly isOfStep?: boolean;
     } & Evidence)
   | ({ readonly kind: "table" } & StateTable)

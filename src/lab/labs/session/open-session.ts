@@ -22,14 +22,14 @@ import { LabSession } from "./session.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions extends LabOptions {
-  /** begins the lab anew although it is under way */
+  /** restarts the lab although it has begun */
   readonly isAnew?: boolean;
   /** undefined: an embedded cluster for the lab */
   readonly real?: RealTarget;
   readonly onMessage: (message: LabMessage) => void;
-  /** is told before each step that an earlier run has done and this one repeats: `index` of `count`, from 1 */
+  /** called before each step of an earlier run that is repeated: `index` of `count`, from 1 */
   readonly onRepeat?: ((index: number, count: number) => void) | undefined;
-  /** ends the opening; default: that of the process */
+  /** ends the opening; default: the process's signal */
   readonly signal?: AbortSignal;
   /** gets the lab's facts as they happen */
   readonly sink?: TraceSink | undefined;
@@ -70,7 +70,7 @@ export async function openSession(
       ? undefined
       : await openOwnEnvironment(context, { target: real, definition: lab.definition, seed, say: env.say, ...shown });
   const goesOn = !isAnew && seed === before.seed;
-  // A lab goes on with the release that it was started with: what its steps showed may hold in no other.
+  // A lab keeps the release that it was started with, because earlier steps may not hold for another one.
   const kept = goesOn && before.kubeVersion !== undefined ? nearestRelease(before.kubeVersion) : undefined;
   const kubeVersion = wantedRelease ?? kept;
   const { done } = goesOn ? before : await store.begin(summary, seed, kubeVersion);

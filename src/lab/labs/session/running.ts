@@ -18,20 +18,20 @@ export interface RunningLab {
   readonly version: 2;
   readonly lab: string;
   readonly pid: number;
-  /** the start of that process: its number may be given again */
+  /** the start of that process, because its PID can be reused */
   readonly mark: string;
   /** Unix ms */
   readonly startedAtMs: number;
   readonly language: Language;
   readonly place: LabPlace;
-  /** the present step, as the learner is told it in each language; a lab that has just begun has none */
+  /** the current step's message in each language; absent while a lab starts */
   readonly step: Presentations;
 }
 
 const FILE = /^running-\d+\.json$/;
 const fileOf = (env: Env, pid: number) => join(learnFolder(env), `running-${pid}.json`);
 
-/** The labs that are played now, the newest first. What killed processes have left is removed. */
+/** The running labs, the newest first. Removes the files of killed processes. */
 export async function runningLabs(env: Env): Promise<readonly RunningLab[]> {
   const folder = learnFolder(env);
   const names = (await readdir(folder).catch(() => [])).filter((name) => FILE.test(name));
@@ -50,12 +50,12 @@ function parsed(text: string): RunningLab | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) && value["version"] === 2 ? (value as unknown as RunningLab) : undefined;
   } catch {
-    // Another process writes it just now, or was killed while it did.
+    // Another process is writing it, or was killed while it wrote.
     return undefined;
   }
 }
 
-/** Tells other terminals where a lab is played, and which step is the present one, until it is disposed. */
+/** Publishes a running lab and its current step to other terminals, until it is disposed. */
 export class Announcement implements AsyncDisposable {
   #writing: Promise<void> = Promise.resolve();
 
@@ -76,7 +76,7 @@ export class Announcement implements AsyncDisposable {
     return announcement;
   }
 
-  /** Notes the step that the learner is told now. Other terminals may read it in another language. */
+  /** Records the current step's message. Other terminals can read it in another language. */
   note(step: Presentations): void {
     this.#write(step);
   }
@@ -84,11 +84,11 @@ export class Announcement implements AsyncDisposable {
   #write(step: Presentations): void {
     const text = JSON.stringify({ ...this.about, step });
     const path = fileOf(this.env, this.about.pid);
-    // A lab goes on although the folder was removed below it.
+    // A lab continues even if its folder was removed.
     this.#writing = this.#writing.then(() => writeFileAtomic(path, text, { mode: 0o600 })).catch(() => undefined);
   }
 
-  /** Resolves when other terminals can see what was noted. */
+  /** Resolves when other terminals can see the recorded step. */
   written(): Promise<void> {
     return this.#writing;
   }

@@ -31,7 +31,7 @@ export interface SessionOptions {
 
 /**
  * The session of one learner in one lab: its steps in order, each with text, question, check and hints. Messages go to
- * `emit`; the session does not know how they are shown, or whether a learner can be asked.
+ * `emit`; the session does not know how they are shown, or whether a learner can answer.
  */
 export class LabSession implements AsyncDisposable {
   readonly definition: LabDefinition;
@@ -243,7 +243,7 @@ export class LabSession implements AsyncDisposable {
     }
   }
 
-  /** @param isSetup what is waited for could be the answer to a step: it stays untold */
+  /** @param isSetup hides the awaited state, which could be the answer to a step */
   async #actOne(
     action: Action,
     name: string,
@@ -261,7 +261,10 @@ export class LabSession implements AsyncDisposable {
     if (hasWaited) this.#emit({ kind: "waited" });
   }
 
-  /** Shows the lines to look at from a command's real output. A line that is missing is the lab's fault: the learner goes on. */
+  /**
+   * Shows the lines to look at from a command's real output. A missing line is the lab's fault, so the learner
+   * continues.
+   */
   #observe(step: ObserveStep): void {
     const result = this.runs.view().output(step.observe);
     const found = result === undefined ? [] : matchedLines(result, step.lines);
@@ -289,7 +292,7 @@ export class LabSession implements AsyncDisposable {
         ? undefined
         : await mistakeIn(step, this.environment.folder);
     if (made === undefined) this.#tell(verdict);
-    // What was confused says more than a remark that the answer is too long, which it need not be.
+    // The author's sentence explains more than a remark that the answer is too long, which may be wrong.
     else
       this.#tell(
         { ...verdict, seen: verdict.answer ?? verdict.seen },
@@ -353,7 +356,7 @@ export class LabSession implements AsyncDisposable {
   /**
    * Does the current step for the learner.
    * @returns false if the step cannot be solved
-   * @throws LabBroken if a command of the solution fails, because of what the learner has done before
+   * @throws LabBroken if a command of the solution fails, because of the learner's earlier changes
    */
   async solve(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
@@ -396,7 +399,9 @@ export class LabSession implements AsyncDisposable {
     return "check" in step || ("do" in step && step.where === "elsewhere");
   }
 
-  /** The facts of the last step in which something was done, up to now: when a step is done, the next one has no facts yet. */
+  /**
+   * The facts of the last step with an action, up to now: right after a step is done, the next one has no facts yet.
+   */
   picture(): Picture {
     const { facts } = this.environment;
     const { step, factsBefore } = this.#active ?? { step: this.step?.id ?? "", factsBefore: this.#factsBefore };

@@ -5,7 +5,7 @@ import type { LabMessage } from "./message.js";
 
 const NO_TEXT: StepText = { title: "", body: "", choices: {}, hints: [], goal: "", mistakes: {}, afterwards: "" };
 
-/** The text of a step; an empty one for a step that has none. Pure. */
+/** The text of a step; empty if it has no text. Pure. */
 export function textOfStep(text: LabText, step: Step | undefined): StepText {
   return text.steps[step?.id ?? ""] ?? NO_TEXT;
 }
@@ -22,7 +22,7 @@ export function choicesOf(step: Step | undefined, { choices }: StepText): readon
   return step.predict.map((key) => ({ key, text: choices[key] ?? key }));
 }
 
-/** What stands on the learner's screen before a step is done, in the text's language. Pure. */
+/** The texts on the learner's screen before a step is done, in the text's language. Pure. */
 export function messagesOfStep(definition: LabDefinition, text: LabText, step: Step): readonly LabMessage[] {
   const { steps } = definition;
   const stepText = textOfStep(text, step);

@@ -6,10 +6,10 @@ import type { LabEnvironment } from "../environment/environment.js";
 import type { LabMessage } from "./message.js";
 
 /**
- * What a learner sees after a verdict or an answer that holds: tables of the state that the check printed, and the facts that
- * decided it. If no fact is known, the line that decided.
+ * The evidence that a learner sees after a right verdict or answer: tables of the state that the check printed, and the
+ * deciding facts. If no fact is known, the deciding line.
  * @param sayFact the learner's language; undefined: English
- * @param isDecided the step is a question or a task, so that something decided it
+ * @param isDecided the step is a question or a task
  * @param factsBefore how many facts there were when the step began
  */
 export function verdictEvidence(
@@ -30,7 +30,7 @@ export function verdictEvidence(
   const looks = Array.from(lines, (line): LabMessage => ({ kind: "look", line }));
   if (evidence !== undefined) return [...shown, { kind: "evidence", ...inWords(evidence) }, ...looks];
   if (tables.length > 0 || !(isDecided || isPrinted)) return shown;
-  // The line that decided says more than what else the commands have caused.
+  // The deciding line explains more than other effects of the commands.
   const hasLine = isPrinted || prints !== "";
   const ofStep = hasLine ? undefined : evidenceOfStep(facts.since(factsBefore), facts.since());
   if (ofStep !== undefined) return [{ kind: "evidence", isOfStep: true, ...inWords(ofStep) }];

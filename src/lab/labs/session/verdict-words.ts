@@ -5,8 +5,8 @@ import type { LabMessage } from "./message.js";
 type VerdictWords = Omit<LabMessage & { kind: "verdict" }, "kind">;
 
 /**
- * A verdict for the learner: the author's sentence for the step's goal, or no words, replaces what only describes a command or a
- * pattern. Pure.
+ * A verdict for the learner: the author's sentence for the goal, or an empty text, replaces texts that only describe a
+ * command or a pattern. Pure.
  * @param goal "": the author has written no sentence
  */
 export function verdictInWords(verdict: Verdict, goal: string, say: Say): VerdictWords {

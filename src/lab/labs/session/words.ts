@@ -5,7 +5,7 @@ import type { Lab } from "../format/lab.js";
 import type { LabText } from "../format/text.js";
 import { fillAll } from "../format/variables.js";
 
-/** What a lab says, in the learner's language, which a command may change while the lab runs. */
+/** The texts of a lab in the learner's language, which a command can change while the lab runs. */
 export class LabWords {
   #text: LabText;
   #say: Say;
@@ -34,7 +34,7 @@ export class LabWords {
     return fillAll(this.lab.text[language], this.values);
   }
 
-  /** Goes on in another language. What the lab's commands print stays in the language that the lab was started in. */
+  /** Switches the language. Output of the lab's commands stays in the language that the lab was started in. */
   async speak(language: Language): Promise<void> {
     this.sayFact = (await sentencesIn(language))?.say;
     this.#text = this.textIn(language);

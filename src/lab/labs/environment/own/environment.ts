@@ -138,7 +138,7 @@ async function claimObjects(
   return objects;
 }
 
-/** The release of the learner's cluster, or the nearest that is known; `otherwise` if it does not say. */
+/** The release of the learner's cluster, or the nearest known one; `otherwise` if the cluster does not report it. */
 async function releaseOf({ client }: OwnCluster, otherwise: string, signal: AbortSignal): Promise<string> {
   const { status, body } = await client.request<{ readonly gitVersion?: string }>({
     method: "GET",

@@ -91,7 +91,7 @@ export class OwnObjects {
         await this.look().catch(wordsOf);
       }
     };
-    this.#following = looking().catch(() => {}); // Usually the lab's end. Objects that are not recorded are identified by their age. is known by its age.
+    this.#following = looking().catch(() => {}); // Usually the lab's end. Objects that are not recorded are identified by their age.
   }
 
   /** Records the existing objects. @throws LabError CLUSTER_UNREACHABLE, BAD_FILE */

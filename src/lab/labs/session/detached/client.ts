@@ -46,7 +46,7 @@ export async function askHost(
       tell(message);
     }
   } catch (error) {
-    // The lab's end breaks the connection; what the listener throws is its own.
+    // The lab's end breaks the connection; errors of the listener are its own.
     if (error instanceof LabError || error === ofListener || signal.aborted) throw error;
   }
   signal.throwIfAborted();

@@ -11,7 +11,7 @@ import { LabBroken } from "../actions.js";
 import type { LabMessage } from "../message.js";
 import type { LabSession } from "../session.js";
 
-/** An operation of a lab that runs in the background, in the language of the command that asks; default: the one before. */
+/** An operation of a background lab, in the language of the requesting command; default: the language before. */
 export type LabOperation = Operation & { readonly language?: Language };
 
 type Operation =

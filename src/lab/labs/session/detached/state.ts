@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../../../../util/os/files.js";
 import type { LabContext } from "../../environment/context.js";
 import { learnFolder } from "../../progress/progress-store.js";
 
-/** The file through which other processes find a lab in the background. */
+/** The file through which other processes find a background lab. */
 export interface HostState {
   readonly version: 1;
   /** id of the lab, or the folder of the learner's own */
