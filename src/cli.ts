@@ -16,7 +16,7 @@ process.exitCode = await start(process.argv.slice(2));
 
 /** The process edge: the only place that reads argv, installs signal handlers and sets the exit code. */
 async function start(argv: readonly string[]): Promise<number> {
-  // A reader that went away (`| head -1`) is no failure of ours.
+  // A reader that closes early (`| head -1`) is not an error.
   let lost: NodeJS.ErrnoException | undefined;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -37,7 +37,7 @@ async function start(argv: readonly string[]): Promise<number> {
     random: new SystemRandom(),
     self: [process.execPath, process.argv[1] ?? "kubelab"],
   };
-  // At each TAB in a shell: nothing is loaded that the line does not need.
+  // Runs at each TAB in a shell, so it loads only what the line needs.
   if (argv[0] === COMPLETE_COMMAND) {
     const { complete } = await import("./commands/completion/complete.js");
     process.stdout.write(await complete(argv.slice(1), { ...edge, signal: new AbortController().signal }));

@@ -1,4 +1,4 @@
-// The package's face: what programs import from "kubelab". See docs/package.md.
+// The package's API, which programs import from "kubelab". See docs/package.md.
 export type {
   ApiObject,
   Client,

@@ -120,10 +120,7 @@ export interface StateFact {
   readonly version?: string;
 }
 
-/**
- * A watch event arrived at a client. Its cause is the version of the object, and so the request that wrote that
- * version.
- */
+/** A watch event arrived at a client. Its cause is the version of the object, and so the request that wrote that version. */
 export interface WatchFact {
   readonly kind: "watch";
   readonly type: "ADDED" | "MODIFIED" | "DELETED";

@@ -4,8 +4,7 @@ import type { TraceEvent } from "./events.js";
 import type { TraceSink } from "./trace.js";
 
 /**
- * Passes facts on with the times of another clock, so that facts of a command with its own clock align with those of
- * its cluster.
+ * Passes facts on with the times of another clock, so that facts of a command with its own clock align with those of its cluster.
  * @param from the clock of the facts
  */
 export function onClock(sink: TraceSink, from: Clock, to: Clock): TraceSink {

@@ -1,9 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/**
- * The origin of a causal chain: the user's command, a timer, a client without a trace, the start of a server, or a
- * change from outside.
- */
+/** The origin of a causal chain: the user's command, a timer, a client without a trace, the start of a server, or a change from outside. */
 export type Origin = "command" | "timer" | "client" | "start" | "observed";
 
 /** The reason why code runs. Its facts carry it. */

@@ -167,19 +167,13 @@ export class Trace {
     return this.#run({ chapter: name, origin: "command" }, body);
   }
 
-  /**
-   * Runs `body` with a given cause, or for a pod. If no sink keeps causes it only calls `body`, for the reason given at
-   * `detached`.
-   */
+  /** Runs `body` with a given cause, or for a pod. If no sink keeps causes it only calls `body`, for the reason given at `detached`. */
   because<T>({ causedBy, pod }: Cause, body: () => T): T {
     if (!this.wantsCauses || (causedBy === undefined && pod === undefined)) return body();
     return this.#run(defined({ causedBy, pod }), body);
   }
 
-  /**
-   * Runs `body` as the beginning of a chain, without an earlier cause. If no sink keeps causes, it does what `because`
-   * does.
-   */
+  /** Runs `body` as the beginning of a chain, without an earlier cause. If no sink keeps causes, it does what `because` does. */
   origin<T>(origin: Origin, body: () => T): T {
     if (!this.wantsCauses) return body();
     const { chapter, pod } = currentScope() ?? {};

@@ -3,10 +3,7 @@ import { randomBytes } from "node:crypto";
 /** The header, and gRPC metadata key, that carries a fact's id to a server. Servers that do not trace ignore it. */
 export const TRACEPARENT = "traceparent";
 
-/**
- * Every trace ID of kubelab begins with it, so that a server can distinguish kubelab's facts from the spans of other
- * programs.
- */
+/** Every trace ID of kubelab begins with it, so that a server can distinguish kubelab's facts from the spans of other programs. */
 const OWN_PREFIX = Buffer.from("kubelab").toString("hex");
 
 const traceId = OWN_PREFIX + randomBytes(16 - OWN_PREFIX.length / 2).toString("hex");

@@ -2,10 +2,7 @@ import { defined } from "../util/defined.js";
 import type { TraceEvent } from "./events.js";
 import type { TraceSink } from "./trace.js";
 
-/**
- * The fact with its sentences in another language. Messages of API servers, runtimes and recorded Events stay
- * unchanged.
- */
+/** The fact with its sentences in another language. Messages of API servers, runtimes and recorded Events stay unchanged. */
 export function translated(event: TraceEvent, say: (text: string) => string): TraceEvent {
   switch (event.kind) {
     case "step":

@@ -6,7 +6,7 @@ import { type Found, lookUp, lookUpReverse, type Target } from "./lookup.js";
 
 /** kubeadm's Corefile sets it; the plugin's own default is 5 s. */
 const TTL_SECONDS = 30;
-/** Names can lead to names: more than this is a loop. */
+/** The limit of aliases, beyond which they are a loop. */
 const MAX_CNAMES = 8;
 const REVERSE_ZONES = ["in-addr.arpa", "ip6.arpa"];
 const SCHEMA_VERSION = "1.1.0";
@@ -122,7 +122,7 @@ function addresses(
   return { outcome, answers, why };
 }
 
-/** An external name, and what it leads to in the cluster. */
+/** An external name, and its target in the cluster. */
 function alias(
   deps: AnswerDeps,
   host: string,

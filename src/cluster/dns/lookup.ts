@@ -3,7 +3,7 @@ import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import type { ClusterView, EndpointAddress, Service } from "./cluster-view.js";
 import { addressOfReverse, parseName, type RecordRequest } from "./parse-name.js";
 
-/** Something that a name stands for. Mirrors msg.Service in CoreDNS, plugin/etcd/msg/service.go. */
+/** The target of a name. Mirrors msg.Service in CoreDNS, plugin/etcd/msg/service.go. */
 export interface Target {
   /** an address, or the name of an external service */
   readonly host: string;
@@ -30,10 +30,9 @@ function noSuchName(why: string): Found {
 }
 
 /**
- * Finds what a name in the cluster's zone stands for. Pure.
+ * Finds the targets of a name in the cluster's zone. Pure.
  *
- * Mirrors Records, findPods and findServices in CoreDNS, plugin/kubernetes/kubernetes.go, with kubeadm's setting
- * `pods insecure`.
+ * Mirrors Records, findPods and findServices in CoreDNS, plugin/kubernetes/kubernetes.go, with kubeadm's setting `pods insecure`.
  * @param name lower case, in the zone
  */
 export function lookUp(view: ClusterView, name: string, zone: string): Found {
@@ -47,7 +46,7 @@ export function lookUp(view: ClusterView, name: string, zone: string): Found {
   return podOrService === "pod" ? findPod(request, name) : findService(view, request, zone);
 }
 
-/** The address is in the name, so it is not checked whether there is such a pod. */
+/** The address is in the name, and no pod is looked up. */
 function findPod({ service: text }: RecordRequest, name: string): Found {
   const dashes = text.split("-").length - 1;
   const ip = text.replaceAll("-", dashes === 3 && !text.includes("--") ? "." : ":");

@@ -42,7 +42,7 @@ export function isQuery(query: DnsQuery | BadQuery): query is DnsQuery {
   return "question" in query;
 }
 
-/** Reads a query; what cannot be read gets a reply with FORMERR or NOTIMP, but a reply gets none. */
+/** Reads a query. An unreadable one gets a reply with FORMERR or NOTIMP; a message that is itself a reply gets no answer. */
 export function decodeQuery(bytes: Buffer): DnsQuery | BadQuery {
   if (bytes.length < HEADER_BYTES || ((bytes[2] ?? 0) & 0x80) !== 0) return { reply: undefined };
   let packet: DecodedPacket;
@@ -73,8 +73,8 @@ function failure(bytes: Buffer, rcode: "FORMERR" | "NOTIMP"): Buffer {
 }
 
 /**
- * Writes a reply of at most `maxBytes`. Records that do not fit are left out: first the additional ones, then answers, and then the
- * reply says so.
+ * Writes a reply of at most `maxBytes`. Records that do not fit are left out: first the additional ones, then answers,
+ * which sets the truncation bit.
  */
 export function encodeReply(query: DnsQuery, answer: DnsAnswer, maxBytes: number): Buffer {
   const { answers, additionals } = answer;

@@ -1,4 +1,4 @@
-/** What a name in the cluster's zone asks for. */
+/** The parts of a name in the cluster's zone. */
 export interface RecordRequest {
   /** "" for the zone itself, and for `svc` and `pod` in it */
   readonly podOrService: "" | "svc" | "pod";
@@ -46,8 +46,8 @@ function withoutUnderscore(label = ""): string {
 }
 
 /**
- * The address that a reverse name stands for: `7.0.96.10.in-addr.arpa` is 10.96.0.7.
- * Mirrors ExtractAddressFromReverse in CoreDNS, plugin/pkg/dnsutil/reverse.go. @returns undefined if it is no whole address
+ * The address of a reverse name: `7.0.96.10.in-addr.arpa` is 10.96.0.7.
+ * Mirrors ExtractAddressFromReverse in CoreDNS, plugin/pkg/dnsutil/reverse.go. @returns undefined if the address is incomplete
  */
 export function addressOfReverse(name: string): string | undefined {
   const v4 = /^((?:\d{1,3}\.){4})in-addr\.arpa$/.exec(name);

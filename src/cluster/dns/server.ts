@@ -8,7 +8,7 @@ import { WatchedCluster } from "./cluster-view.js";
 import { decodeQuery, encodeReply, isQuery, MAX_TCP_BYTES } from "./message.js";
 import type { AnswerMessage } from "./sockets.js";
 
-/** A query that comes earlier than the first lists waits no longer than a resolver does. */
+/** The limit for queries that wait for the first lists: a resolver's own timeout. */
 const MAX_WAIT_MS = 5_000;
 
 export interface DnsServerOptions {

@@ -4,11 +4,11 @@ import { createServer, type Server, type Socket } from "node:net";
 import { onAbort } from "../../util/async/abort.js";
 
 const HOST = "127.0.0.1";
-/** Queries longer than this have no use: a name has at most 255 bytes. */
+/** The longest useful query, because a name has at most 255 bytes. */
 const MAX_DATAGRAM_BYTES = 4_096;
 const MAX_CONNECTIONS = 256;
 const IDLE_MS = 8_000;
-/** What a client can send before the server has answered. */
+/** The bytes that a client can send before the server has answered. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const MAX_PENDING = 1_000;
 
@@ -21,7 +21,7 @@ export interface DnsSockets extends AsyncDisposable {
   readonly udpPort: number;
   /** often the same number, but not always */
   readonly tcpPort: number;
-  /** Answers what arrives, and what has arrived so far. */
+  /** Answers messages from now on, and those that already wait. */
   serve(answer: AnswerMessage): void;
   close(): Promise<void>;
 }

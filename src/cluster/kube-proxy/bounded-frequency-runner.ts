@@ -13,13 +13,13 @@ export interface FrequencyLimits {
 }
 
 /**
- * Runs a function soon after it is asked to, but not too often. Any number of requests during a wait makes one run.
+ * Runs a function soon after a request, but not too often. All requests during a wait share one run.
  *
  * Mirrors pkg/util/async/bounded_frequency_runner.go. Differs: no runs without a request, except after a failure.
  */
 export class BoundedFrequencyRunner {
   readonly #waker = new Waker();
-  /** why it runs next: the cause of the first request */
+  /** the cause of the next run: that of the first request */
   #scope: Scope | undefined;
   #tokens: number;
   #filledMs = 0;

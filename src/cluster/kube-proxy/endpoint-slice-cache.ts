@@ -93,7 +93,7 @@ export class EndpointSliceCache {
   }
 }
 
-/** Whether nothing that a rule needs differs: the time of the last trigger changes with each pod. */
+/** Whether all fields that a rule needs are equal; others, such as the time of the last trigger, change with each pod. */
 function isSame(a: EndpointSlice, b: EndpointSlice): boolean {
   return sameJson([a.ports ?? [], a.endpoints ?? []], [b.ports ?? [], b.endpoints ?? []]);
 }

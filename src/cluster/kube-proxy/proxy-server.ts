@@ -58,7 +58,7 @@ export class ProxyServer {
   readonly #runner: BoundedFrequencyRunner;
   readonly #health = new ServiceHealthServer();
   #zone = "";
-  /** what the node has; undefined: unknown, because a write failed */
+  /** the node's current rules; undefined: unknown, because a write failed */
   #written: RuleTable | undefined = NO_RULES;
   /** Services that changed since the last write */
   readonly #changed = new Set<string>();
@@ -150,7 +150,7 @@ export class ProxyServer {
     }
   }
 
-  /** Before, rules would lack endpoints, and refuse connections that they should let through. */
+  /** Earlier rules would lack endpoints, and refuse connections that they should accept. */
   get #isInitialized(): boolean {
     return this.#synced.services && this.#synced.endpoints;
   }

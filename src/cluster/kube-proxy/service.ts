@@ -9,7 +9,7 @@ import { defined } from "../../util/defined.js";
 export type Service = Wire<V1Service>;
 
 /**
- * What the proxy needs of one port of a Service.
+ * The fields of a Service's port that the proxy needs.
  *
  * Mirrors BaseServiceInfo in pkg/proxy/service.go. Differs: IPv4 only; no source ranges of load balancers.
  */
@@ -48,7 +48,7 @@ export function servicePortKey(service: string, port: string, protocol: string):
 
 /** Changes of Services that the rules do not have yet. Mirrors ServiceChangeTracker in pkg/proxy/service.go. */
 export class ServiceChangeTracker {
-  /** by `namespace/name`: what the rules have, and what they should have */
+  /** by `namespace/name`: the ports in the rules, and the wanted ones */
   readonly #items = new Map<string, { readonly previous: ServiceMap; current: ServiceMap }>();
 
   /** @returns whether there are changes now */

@@ -1,7 +1,7 @@
 import type { Endpoint } from "./endpoint-slice-cache.js";
 import type { ServicePort } from "./service.js";
 
-/** Which endpoints of a Service a node uses. */
+/** The endpoints of a Service that a node uses. */
 export interface CategorizedEndpoints {
   /** for traffic policy Cluster */
   readonly cluster: readonly Endpoint[];

@@ -47,7 +47,7 @@ export interface RuntimeOptions {
   readonly streamingAddress?: string;
   /** the `-v` level that shows state changes in the trace; default 1 */
   readonly traceLevel?: 1 | 2 | 3 | 4;
-  /** what the processes of all containers may hold together, in bytes; default 128 MiB */
+  /** the memory limit of all containers' processes together, in bytes; default 128 MiB */
   readonly memoryBytes?: number;
   /** serves the pods' network to the node's kubelet, and joins it to that of other nodes; default: neither */
   readonly network?: NetworkOptions;
@@ -56,7 +56,7 @@ export interface RuntimeOptions {
 export interface NetworkOptions {
   /** the node's address, at which pods and other nodes reach it; default: only the first one of its pods' range */
   readonly address?: string;
-  /** how other nodes of the cluster are found; undefined: there are none */
+  /** finds the other nodes of the cluster; undefined: there are none */
   readonly peers?: PeerOptions;
 }
 

@@ -38,7 +38,7 @@ export interface MachineOptions {
   readonly scheduler?: Scheduler;
   /** the container's CPU shares; 0: the default */
   readonly cpuShares?: number;
-  /** what its CPU quota allows now; default: no limit */
+  /** its current CPU quota; default: no limit */
   readonly limitMilliCores?: () => number | undefined;
   /** whether the first process is PID 1 of its namespace: false if the pod's containers share one */
   readonly hasOwnPids: boolean;
@@ -63,7 +63,7 @@ export class ContainerMachine implements Machine {
   readonly network;
   readonly memory: MemoryAccount;
   readonly cpu: CpuTime;
-  /** forks that the limit of processes has refused */
+  /** the number of forks refused by the limit of processes */
   refusedForks = 0;
   readonly #hasOwnPids: boolean;
   #isStarted = false;

@@ -43,7 +43,7 @@ export class BrokenPipeError extends Error {
 
 const NEWLINE = 0x0a;
 
-/** Who reads: it holds what it has read so far, and gives way to others. */
+/** The reading process: it holds the bytes read so far in its memory, and yields to others. */
 export interface Reader {
   readonly memory: HeldMemory;
   turn(units?: number): Promise<void> | undefined;
@@ -87,8 +87,8 @@ export function unitsOf(byteCount: number): number {
 }
 
 /**
- * Reads everything up to the end. What is read counts as memory of the reading process until that ends or releases it.
- * @param keep what to keep of each piece
+ * Reads everything up to the end. The bytes count as memory of the reading process until it ends or releases them.
+ * @param keep returns the part of each piece to keep
  * @throws OutOfMemoryError
  */
 export async function readAll(

@@ -25,9 +25,7 @@ export interface ProgressOptions {
 
 type TextWidth = typeof import("../../util/text/text-width.js");
 
-/**
- * Owns the last lines of stderr: a spinner, with trace lines above it. It shows the newest of several progress lines.
- */
+/** Owns the last lines of stderr: a spinner, with trace lines above it. It shows the newest of several progress lines. */
 export class ProgressLine {
   #spinner: Ora | undefined;
   #widths: TextWidth | undefined;

@@ -6,8 +6,7 @@ import { resultColumns } from "./numbered-steps.js";
 const UNBROKEN = 10_000;
 
 /**
- * A result in the language of stdout's reader. JSON is English; a lab gets the lines in both languages, because its
- * patterns are English.
+ * A result in the language of stdout's reader. JSON is English; a lab gets the lines in both languages, because its patterns are English.
  * @param resultIn makes it for a width and a language; undefined: English
  */
 export function inLanguage(

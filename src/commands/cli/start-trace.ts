@@ -64,10 +64,7 @@ function clockAt(speed: number, reading: ClockReading | undefined): Clock {
   return clock;
 }
 
-/**
- * Without -v, a terminal shows the calm form; a pipe or a file gets the facts of `-v 1`, without thousands of similar
- * lines.
- */
+/** Without -v, a terminal shows the calm form; a pipe or a file gets the facts of `-v 1`, without thousands of similar lines. */
 function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Level, startMs: number): TraceSink {
   const { stderr } = session.streams;
   const options = {

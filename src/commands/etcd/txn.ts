@@ -35,8 +35,7 @@ interface Wanted {
 const HINT = "For example: kubelab etcd txn -f configmap.yaml, or kubelab etcd txn KEY --delete.";
 
 /**
- * Shows the transaction with which kube-apiserver writes a key: a compare with its mod_revision, and both branches.
- * Runs it with --write.
+ * Shows the transaction with which kube-apiserver writes a key: a compare with its mod_revision, and both branches. Runs it with --write.
  * @throws LabError USAGE, BAD_FILE; as `openEtcd`
  */
 export async function runTxn(
@@ -120,10 +119,7 @@ function placed(object: KubeObject, file: string): Wanted {
   return { key: resourceKeys(row).key(namespace, name), object: { ...object, metadata: placedMeta } };
 }
 
-/**
- * The fields that an API server adds to an object, or keeps from the current one. Mirrors FillObjectMetaSystemFields
- * and BeforeUpdate.
- */
+/** The fields that an API server adds to an object, or keeps from the current one. Mirrors FillObjectMetaSystemFields and BeforeUpdate. */
 function withServerFields(
   { random }: CliContext,
   { codec }: OpenedEtcd,

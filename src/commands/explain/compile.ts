@@ -24,8 +24,7 @@ const LINK = /\{([^{}]*)\}/g;
 const JOINED_WIDE = /(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])/g;
 
 /**
- * Reads the files of `topics/`. Finds all mistakes of single files first. If there are none, finds names of two topics
- * and dead links.
+ * Reads the files of `topics/`. Finds all mistakes of single files first. If there are none, finds names of two topics and dead links.
  * @param options.labs the ids of all labs; default: not checked
  * @throws the file system's error for the folder itself
  */

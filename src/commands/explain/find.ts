@@ -61,10 +61,7 @@ function longest(rows: readonly Row[]): Row | undefined {
   return [...rows].sort((a, b) => b.name.length - a.name.length)[0];
 }
 
-/**
- * Whether a name begins with the text. For a sentence, the words must be whole: `attempt` is not "Attempting to
- * reclaim".
- */
+/** Whether a name begins with the text. For a sentence, the words must be whole: `attempt` is not "Attempting to reclaim". */
 function begins(name: string, wanted: string): boolean {
   return wanted !== "" && name.startsWith(wanted) && (!name.includes(" ") || hasWords(name, wanted));
 }

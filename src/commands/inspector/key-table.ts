@@ -28,9 +28,7 @@ export interface KeyDeps {
   readonly status?: (() => StatusTable) | undefined;
 }
 
-/**
- * The keys of an inspector, for its terminal and its live page. Keys pressed at both take effect one after the other.
- */
+/** The keys of an inspector, for its terminal and its live page. Keys pressed at both take effect one after the other. */
 export class InspectorKeys {
   readonly #turns = new Mutex();
   readonly #scope: Scope | undefined;

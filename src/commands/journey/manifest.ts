@@ -16,10 +16,7 @@ export interface JourneyManifest {
 }
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
-/**
- * The hint for a word. It does not require a Pod or a Deployment in a file, because some commands accept other kinds
- * there.
- */
+/** The hint for a word. It does not require a Pod or a Deployment in a file, because some commands accept other kinds there. */
 const WORD_HINT = "Write pod/NAME or deployment/NAME, or name a manifest: -f pod.yaml.";
 const HINT = "Write pod/NAME or deployment/NAME, or name a manifest of one Pod or Deployment: -f pod.yaml.";
 const KINDS: Readonly<Record<string, JourneyManifest["kind"]>> = {

@@ -40,8 +40,7 @@ const MAX_FACTS = 200_000;
 
 /**
  * Creates a pod or a Deployment and prints the steps of its life.
- * @throws LabError USAGE, BAD_FILE if neither is named; as `openTarget`; TIMED_OUT if the pod does not run or does not
- * end
+ * @throws LabError USAGE, BAD_FILE if neither is named; as `openTarget`; TIMED_OUT if the pod does not run or does not end
  */
 export async function runJourney(context: CliContext, plan: JourneyPlan): Promise<void> {
   const { options } = plan;

@@ -39,8 +39,7 @@ export function addLearnCommand(learn: Command, context: CliContext): void {
   addPlayCommands(room);
   addStepCommands(room);
   addProgressCommands(room);
-  // Excess arguments are allowed, because an unknown subcommand must get an error with the nearest name, before
-  // commander's check.
+  // Excess arguments are allowed, because an unknown subcommand must get an error with the nearest name, before commander's check.
   learn.allowExcessArguments();
 }
 

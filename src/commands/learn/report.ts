@@ -100,9 +100,7 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
   };
 }
 
-/**
- * As JUnit's XML: a lab is a suite, a step a test case; an open step is skipped, and a wrong prediction is a failure.
- */
+/** As JUnit's XML: a lab is a suite, a step a test case; an open step is skipped, and a wrong prediction is a failure. */
 export function junitReport(labs: readonly LabSummary[], progress: Progress): string {
   const suites = labs.map((lab) => {
     const run = progressIn(lab, progress);

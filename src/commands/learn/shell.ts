@@ -44,10 +44,7 @@ export async function openShell(here: LearnContext, given: string): Promise<void
   }
 }
 
-/**
- * Reports the end of the lab in its shell: the cluster and `kubelab` are gone, and only the learner's programs
- * continue.
- */
+/** Reports the end of the lab in its shell: the cluster and `kubelab` are gone, and only the learner's programs continue. */
 async function noticeEnd(env: LearnContext, lab: string, folder: string, signal: AbortSignal): Promise<void> {
   const { context, notice, say, wall } = env;
   try {

@@ -22,8 +22,7 @@ export interface NodeConfiguration {
 const PORTS = ["port", "readOnlyPort", "healthzPort"] as const satisfies readonly ConfigField[];
 
 /**
- * The configuration of `kubelab node`. Flags override the file, which overrides kubelab's own values, which override
- * upstream's defaults.
+ * The configuration of `kubelab node`. Flags override the file, which overrides kubelab's own values, which override upstream's defaults.
  * @throws LabError BAD_FILE, with all that is wrong
  */
 export async function readConfiguration(
@@ -69,10 +68,7 @@ interface Sources {
 const FILE_HINT =
   'A threshold in a file: `evictionHard: {memory.available: 500Mi, nodefs.available: "10%"}`; a grace period: `memory.available: 1m30s`.';
 
-/**
- * Upstream checks these when it creates the kubelet; kubelab checks them before the node joins. @throws LabError USAGE,
- * BAD_FILE
- */
+/** Upstream checks these when it creates the kubelet; kubelab checks them before the node joins. @throws LabError USAGE, BAD_FILE */
 export async function checkThresholds(
   config: KubeletConfiguration,
   kubeVersion: string,

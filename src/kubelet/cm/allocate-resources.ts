@@ -4,8 +4,8 @@ import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "../lif
 import type { DeviceManager } from "./devicemanager/manager.js";
 
 /**
- * Gives the containers of a pod their devices, and refuses the pod if that fails. The scheduler knows how many devices a node
- * has, and only the node knows which.
+ * Gives the containers of a pod their devices, and refuses the pod if that fails. The scheduler knows the number of a
+ * node's devices; only the node knows which ones are free.
  *
  * Mirrors admitPolicyNone in pkg/kubelet/cm/topologymanager/scope.go, and GetPodAdmitResult in pkg/kubelet/cm/admission/errors.go.
  */

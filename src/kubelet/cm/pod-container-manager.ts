@@ -9,7 +9,7 @@ const PARENTS: Readonly<Record<QosClass, readonly string[]>> = {
   BestEffort: [ROOT, "besteffort"],
 };
 
-/** How names of cgroups are written. Mirrors cgroupDriver of a KubeletConfiguration. */
+/** The notation of cgroup names. Mirrors cgroupDriver of a KubeletConfiguration. */
 export type CgroupDriver = "cgroupfs" | "systemd";
 
 /**

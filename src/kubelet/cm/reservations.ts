@@ -13,14 +13,14 @@ import { type NodeResources, resourceList } from "../nodestatus/resources.js";
 
 const RESERVABLE = ["cpu", "memory", "ephemeral-storage", "pid"];
 const FIELDS = { kubeReserved: "--kube-reserved", systemReserved: "--system-reserved" } as const;
-/** The signals whose hard thresholds are kept from pods. */
+/** The signals whose hard thresholds are reserved. */
 const SIGNALS: Readonly<Record<string, Signal>> = {
   memory: "memory.available",
   "ephemeral-storage": "nodefs.available",
 };
 
 /**
- * Checks what `kubeReserved` and `systemReserved` keep from pods.
+ * Checks `kubeReserved` and `systemReserved`.
  *
  * Mirrors parseResourceList in cmd/kubelet/app/server.go.
  * @throws LabError BAD_FILE in upstream's words
@@ -47,7 +47,7 @@ function problemOf(name: string, amount: string): string | undefined {
 }
 
 /**
- * Checks that a node has what is kept from pods: what is reserved, and the hard eviction thresholds.
+ * Checks that a node has enough for the reservations and the hard eviction thresholds.
  *
  * Mirrors validateNodeAllocatable in pkg/kubelet/cm/node_container_manager_linux.go.
  * @throws LabError USAGE in upstream's words

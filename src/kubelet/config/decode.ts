@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const NO_NAMES = { name: "", namespace: "", uid: "" };
 
-/** A manifest that cannot be used; the message tells its author why. */
+/** An invalid manifest; the message explains the reason to its author. */
 class ManifestError extends Error {
   override readonly name = "ManifestError";
 }

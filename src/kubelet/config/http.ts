@@ -68,7 +68,7 @@ export async function runHttpSource(
   return until(deps, options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, round, signal);
 }
 
-/** Bad content is reported once: it counts as read. */
+/** Bad content counts as read, so it is reported only once. */
 async function podsFrom(text: string, options: HttpSourceOptions, onRead: () => void): Promise<V1Pod[]> {
   const { url, nodeName } = options;
   if (text === "") throw new Error(`zero-length data received from ${url}`);

@@ -18,7 +18,7 @@ const WANTED: Readonly<Record<FieldType["type"], string>> = {
   bytes: "text in base64",
   any: "a value",
 };
-/** How much of a wrong value a message quotes. */
+/** The number of characters of a wrong value that a message quotes. */
 const MAX_SHOWN_CHARS = 40;
 
 /**

@@ -16,18 +16,18 @@ const counter = (help: string, ...labels: string[]) => ({ type: "counter", help,
 const gauge = (help: string, ...labels: string[]) => ({ type: "gauge", help, labels }) as const;
 const histogram = (help: string, buckets: readonly number[], ...labels: string[]) =>
   ({ type: "histogram", help, labels, buckets }) as const;
-/** Of client_golang's own collector, which knows no stability levels. */
+/** A family of client_golang's own collector, which has no stability level. */
 const raw = <T extends Family>(family: T) => ({ ...family, isRaw: true }) as const;
 
 /**
- * What /metrics of the kubelet counts, in the order of the names. All have the stability level ALPHA; raw ones have none.
+ * The families of the kubelet's /metrics, in the order of their names. All have the stability level ALPHA; raw ones have none.
  *
  * Mirrors pkg/kubelet/metrics/metrics.go, pkg/kubelet/server/metrics/metrics.go, pkg/kubelet/metrics/collectors/log_metrics.go,
  * pkg/kubelet/volumemanager/metrics/metrics.go, pkg/volume/util/metrics.go, pkg/kubelet/certificate/kubelet.go,
  * k8s.io/component-base/metrics/prometheus/restclient/metrics.go, k8s.io/component-base/metrics/version.go,
  * and client_golang's process collector, at v1.25.
- * Differs: without what this kubelet does not have: cgroup and CPU managers, persistent volumes, the plugin manager, Go's
- * runtime, work queues of client-go, and its delegated authentication.
+ * Differs: leaves out the parts that this kubelet does not have: cgroup and CPU managers, persistent volumes, the
+ * plugin manager, Go's runtime, work queues of client-go, and its delegated authentication.
  */
 export const FAMILIES = {
   kubelet_certificate_manager_client_expiration_renew_errors: counter("Counter of certificate renewal errors."),
@@ -161,7 +161,7 @@ export const FAMILIES = {
   volume_manager_total_volumes: gauge("Number of volumes in Volume Manager", "plugin_name", "state"),
 } as const satisfies Readonly<Record<string, Family>>;
 
-/** What a kubelet measures that requests the certificate of its server from the cluster. */
+/** The families of a kubelet that requests its serving certificate from the cluster. */
 export const SERVING_CERTIFICATE_FAMILIES: readonly (keyof typeof FAMILIES)[] = [
   "kubelet_certificate_manager_server_rotation_seconds",
   "kubelet_certificate_manager_server_ttl_seconds",

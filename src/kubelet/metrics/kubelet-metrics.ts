@@ -7,15 +7,15 @@ export interface KubeletMetricsOptions {
   readonly startMs: number;
   /** the kubelet requests the certificate of its server from the cluster: `serverTLSBootstrap` */
   readonly requestsServingCertificate?: boolean;
-  /** undefined: there is no metric of it. `platform`: `linux/amd64` */
+  /** undefined: no such metric. `platform`: `linux/amd64` */
   readonly build?: { readonly kubeVersion: string; readonly platform: string };
 }
 
 /**
- * What a kubelet has counted, for /metrics.
+ * The kubelet's counters and timers, for /metrics.
  *
- * Mirrors Register in pkg/kubelet/metrics/metrics.go, and RegisterBuildInfo in k8s.io/component-base/metrics/version.go: of the build,
- * nothing of Go and git.
+ * Mirrors Register in pkg/kubelet/metrics/metrics.go, and RegisterBuildInfo in
+ * k8s.io/component-base/metrics/version.go: the build info has no fields of Go and git.
  */
 export class KubeletMetrics extends MetricRegistry<typeof FAMILIES> {
   constructor({ nodeName, startMs, requestsServingCertificate = false, build }: KubeletMetricsOptions) {

@@ -22,11 +22,11 @@ type Waiting = (loaded: Loaded) => void;
 
 /** A line that is no comment. */
 const HAS_SERIES = /^[^#]/m;
-/** With so many measurements at hand the library is loaded without a reader, so that they do not pile up. */
+/** The number of waiting measurements at which the library is loaded without a reader, so that they do not pile up. */
 const MAX_WAITING = 1000;
 
 /**
- * Counts into a set of families, apart from every other set: several kubelets may run in a process.
+ * Counts into its own set of families, because several kubelets can run in a process.
  *
  * The library is loaded for the first reader, not when the kubelet starts; until then measurements wait in order.
  * Mirrors KubeRegistry in k8s.io/component-base/metrics.
@@ -57,12 +57,12 @@ export class MetricRegistry<F extends Families> {
     this.count(name, durationMs / 1000, labels);
   }
 
-  /** Adds a number to a histogram of anything else than seconds. */
+  /** Adds a number to a histogram with a unit other than seconds. */
   count(name: NameOf<F, "histogram">, value: number, labels: Labels = {}): void {
     this.#record(({ metrics }) => (metrics.get(name) as Histogram).observe(labels, value));
   }
 
-  /** Puts measured values in place of all earlier ones of a family. */
+  /** Replaces all values of a family with measured ones. */
   replace(
     name: NameOf<F, "counter" | "gauge">,
     samples: readonly { readonly labels?: Labels; readonly value: number }[],
@@ -70,7 +70,7 @@ export class MetricRegistry<F extends Families> {
     this.#record(({ metrics }) => {
       const metric = metrics.get(name) as Counter | Gauge;
       metric.reset();
-      // A family without labels is at 0 then, which is a value.
+      // A family without labels then is 0, which is a value.
       if (samples.length === 0) metric.remove({});
       for (const { labels = {}, value } of samples) metric.inc(labels, value);
     });
@@ -81,7 +81,7 @@ export class MetricRegistry<F extends Families> {
     this.#record(({ metrics }) => metrics.get(name)?.remove(labels));
   }
 
-  /** Before each reading, `collect` measures what is not counted as it happens. Mirrors Collector of client_golang. */
+  /** Calls `collect` before each reading, for values that are measured, not counted. Mirrors Collector of client_golang. */
   collectWith(collect: () => void | Promise<void>): void {
     this.#collectors.push(collect);
   }

@@ -7,7 +7,7 @@ export interface Sample {
   readonly timeMs?: number;
 }
 
-/** What a family is. All are ALPHA, but for those of cAdvisor, which knows no stability levels. */
+/** The description of a family. All are ALPHA except cAdvisor's, which have no stability level. */
 export interface FamilyHead {
   readonly isRaw?: true;
   readonly name: string;

@@ -5,7 +5,7 @@ import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { SummaryProvider } from "../stats/summary-provider.js";
 
 /**
- * What the kubelet's server needs from the kubelet. A thrown error becomes a response with its message; for a
+ * The parts of the kubelet that its server needs. A thrown error becomes a response with its message; for a
  * `RuntimeCallError` (kuberuntime/kube-runtime.ts) the gRPC code decides the status.
  *
  * Mirrors pkg/kubelet/server/server.go (HostInterface).

@@ -25,7 +25,7 @@ export interface KubeletAuthOptions {
   readonly nodeName: string;
   /** PEM; `--client-ca-file` */
   readonly clientCaPem?: string;
-  /** how the sender of a request is found, and how long the API server's answers are cached; default: upstream's */
+  /** the methods of authentication, and the cache times of the API server's answers; default: upstream's */
   readonly config?: Pick<KubeletConfiguration, "authentication" | "authorization">;
 }
 

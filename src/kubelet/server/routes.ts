@@ -38,7 +38,7 @@ const EXACT: Readonly<Record<string, RouteName>> = {
   "/metrics/probes": "metrics",
 };
 
-/** What a server serves besides the health, the pods and the measurements. Mirrors NewServer. */
+/** The endpoints of a server in addition to health, pods and metrics. Mirrors NewServer. */
 export interface ServerSurface {
   /** enableDebuggingHandlers; false on the read-only port */
   readonly debugging: boolean;
@@ -47,7 +47,7 @@ export interface ServerSurface {
 }
 
 const FULL_SURFACE: ServerSurface = { debugging: true, systemLogs: true };
-/** Of the read-only port, which gets no configuration. */
+/** For the read-only port, which gets no configuration. */
 export const READ_ONLY_SURFACE: ServerSurface = { debugging: false, systemLogs: false };
 
 /** Mirrors InstallDebuggingHandlers and InstallDebugFlagsHandler. */

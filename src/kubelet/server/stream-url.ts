@@ -3,7 +3,7 @@ import { isLocalAddress } from "../../util/net/local-address.js";
 /** The URL of the streams of an exec, an attach or a port-forward. */
 export interface StreamUrl {
   readonly url: URL;
-  /** the runtime's host that was replaced, because it is no address to connect to */
+  /** the runtime's replaced host, to which nothing can connect */
   readonly replacedHost: string | undefined;
 }
 

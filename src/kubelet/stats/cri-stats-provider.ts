@@ -33,7 +33,7 @@ const LISTED_SANDBOX = listPodSandboxOf(
   }),
 );
 
-/** Of the attributes, only the ID: labels and annotations are most of such a list. */
+/** Decodes only the ID of the attributes, because labels and annotations are most of such a list. */
 const LISTED_STATS = listContainerStatsOf(
   message("ContainerStats", {
     ...CriContainerStats.pick("cpu", "memory", "writableLayer").fields,
@@ -46,7 +46,7 @@ interface ReportedStats extends Pick<CriContainerStats, "cpu" | "memory" | "writ
   readonly attributes: { readonly id: string } | undefined;
 }
 
-/** A client of a container runtime, as far as its statistics need it. */
+/** The parts of a container runtime's client that statistics need. */
 export interface CriStatsProviderDeps {
   readonly runtime: Pick<RemoteRuntimeService, "listContainersAs" | "listPodSandboxAs">;
   readonly stats: Pick<RemoteStats, "listContainerStatsAs" | "listPodSandboxStatsAs">;
@@ -71,7 +71,7 @@ export interface ListedPodStats {
 export interface ListOptions {
   /** takes a reading of the CPU usage per second. The eviction manager does so every ten seconds. */
   readonly updateCpuUsage: boolean;
-  /** only what containers use of CPU and memory, and not of the disk */
+  /** only CPU and memory of containers, without the disk */
   readonly onlyCpuAndMemory: boolean;
   /** also the network and the processes of pods: one more call */
   readonly sandboxes: boolean;
@@ -152,7 +152,7 @@ interface Sandbox {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string } | undefined;
 }
 
-/** Of several sandboxes of a pod only those that are ready count, or else the newest. Mirrors removeTerminatedPods. */
+/** If a pod has several sandboxes, the ready ones count, or else the newest. Mirrors removeTerminatedPods. */
 function removeTerminatedPods(sandboxes: readonly Sandbox[]): Sandbox[] {
   const byPod = new Map<string, Sandbox[]>();
   for (const sandbox of sandboxes) {

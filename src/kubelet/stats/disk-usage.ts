@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** What the kernel counts in `st_blocks`. */
 const BYTES_PER_BLOCK = 512;
-/** Synchronous calls cost a sixth of others. After so many of them the rest of the kubelet gets its turn. */
+/** Synchronous calls cost a sixth of asynchronous ones. After this many, the rest of the kubelet gets its turn. */
 const FILES_PER_TURN = 256;
 
 /** Bytes on disk, and files and folders. */
@@ -12,7 +12,7 @@ export interface DiskUsage {
   readonly inodesUsed: number;
 }
 
-/** The sum of what is known of several folders or file systems. */
+/** The sum of the known figures of several folders or file systems. */
 export function sumDiskUsage(parts: readonly (Partial<DiskUsage> | undefined)[]): DiskUsage {
   return {
     usedBytes: parts.reduce((sum, part) => sum + (part?.usedBytes ?? 0), 0),
@@ -21,8 +21,8 @@ export function sumDiskUsage(parts: readonly (Partial<DiskUsage> | undefined)[])
 }
 
 /**
- * What a folder holds, itself included; links are not followed, a file with several names counts once, and what goes meanwhile
- * does not count. Mirrors DiskUsage in pkg/volume/util/fs/fs.go.
+ * The size of a folder, itself included. Links are not followed, a file with several names counts once, and files that
+ * disappear meanwhile do not count. Mirrors DiskUsage in pkg/volume/util/fs/fs.go.
  * @throws the signal's reason
  */
 export async function diskUsage(path: string, signal: AbortSignal): Promise<DiskUsage> {

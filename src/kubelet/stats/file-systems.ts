@@ -13,8 +13,8 @@ export interface FileSystemsDeps {
 }
 
 /**
- * The node's file systems: nodefs holds the kubelet's folder, imagefs the runtime's images. The runtime reports what it uses, the
- * machine how large a file system is.
+ * The node's file systems: nodefs holds the kubelet's folder, imagefs the runtime's images. The runtime reports its
+ * usage, the machine the size of a file system.
  */
 export class FileSystems {
   /** @param rootDir the kubelet's folder */
@@ -86,7 +86,7 @@ function sizes({ device: _, ...rest }: FsInfo): Omit<FsInfo, "device"> {
 }
 
 /**
- * Adds how large a file system is to what a part of it uses. @param fs undefined: it is not measured
+ * Adds the size of a file system to the usage of a part of it. @param fs undefined: not measured
  * Mirrors rootFsInfoToSummary and calcEphemeralStorage in pkg/kubelet/stats/cri_stats_provider.go and helper.go.
  */
 export function onFileSystem<T extends FsStats>(part: T, fs: FsStats | undefined): T {

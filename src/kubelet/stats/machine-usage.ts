@@ -1,18 +1,15 @@
-/** What is used of a machine at one moment. */
+/** The usage of a machine at one moment. */
 export interface MachineReading {
   /** since the start, over all cores */
   readonly coreNanoSeconds: number;
   readonly memoryBytes: number;
-  /** of the machine; undefined: as the node reports it */
+  /** the machine's capacity; undefined: as the node reports it */
   readonly memoryCapacityBytes?: number;
   /** tasks (without those of pods, if pods are no part of the reading), and how many the machine can have; undefined: not measured */
   readonly processes?: { readonly count: number; readonly max: number };
 }
 
-/**
- * How much of the node's machine is used. Mirrors pkg/kubelet/cadvisor/types.go (Interface), as far as the kubelet reads the
- * root container.
- */
+/** The usage of the node's machine. Mirrors the part of pkg/kubelet/cadvisor/types.go (Interface) that reads the root container. */
 export interface MachineUsage {
   /** whether pods are part of a reading: true for a real machine */
   readonly includesPods: boolean;
@@ -28,7 +25,7 @@ export class PodsCpuTime {
   add(usageOfContainer: ReadonlyMap<string, number>): number {
     for (const [id, before] of this.#last) {
       const now = usageOfContainer.get(id);
-      // It ended, or its runtime counts from 0 again.
+      // The container ended, or its runtime counts from 0 again.
       if (now === undefined || now < before) this.#endedNanoSeconds += before;
     }
     this.#last = new Map(usageOfContainer);

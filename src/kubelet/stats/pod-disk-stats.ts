@@ -15,23 +15,23 @@ export interface PodDiskStatsDeps {
 export interface PodDiskStatsOptions {
   /** upstream /var/log/pods */
   readonly podLogsDirectory: string;
-  /** how long a measurement is good enough: `volumeStatsAggPeriod` */
+  /** the time for which a measurement is used: `volumeStatsAggPeriod` */
   readonly periodMs: number;
 }
 
 interface Measured {
   readonly atMs: number;
   readonly volume: readonly VolumeStats[];
-  /** of the volumes that count as the pod's local storage */
+  /** the sum of the volumes that count as the pod's local storage */
   readonly ephemeral: readonly string[];
-  /** of the volumes that are not on the node's disk */
+  /** the sum of the volumes that are not on the node's disk */
   readonly inMemory: readonly string[];
   /** by container */
   readonly logs: ReadonlyMap<string, FsStats>;
 }
 
 /**
- * What pods have on the kubelet's own disk: volumes and logs. The folders of a pod are read once a minute.
+ * The usage of pods on the kubelet's own disk: volumes and logs. The folders of a pod are read once a minute.
  *
  * Mirrors pkg/kubelet/server/stats/volume_stat_calculator.go, pkg/kubelet/stats/host_stats_provider.go and, for the sum,
  * calcEphemeralStorage in pkg/kubelet/stats/helper.go.

@@ -7,7 +7,7 @@ import { defined } from "../../util/defined.js";
 import type { InterfaceStats, NetworkStats, PodStats } from "../apis/stats/v1alpha1.js";
 import { toMs, toNumber } from "../kuberuntime/convert.js";
 
-/** Only what containers do not have: a sandbox's statistics contain those of its containers. */
+/** Decodes only the fields that containers do not have, because a sandbox's statistics contain those of its containers. */
 const LISTED_SANDBOX_STATS = listPodSandboxStatsOf(
   message("PodSandboxStats", {
     attributes: one(1, message("PodSandboxAttributes", { id: string(1) })),
@@ -21,16 +21,16 @@ const LEFT_OUT_AFTER_FAILURE = 30;
 /** What is known of a sandbox as a whole. */
 export type SandboxStats = Pick<PodStats, "network" | "processStats">;
 
-/** The network and the processes of pods, as far as the container runtime reports them. */
+/** The network and the processes of pods, if the container runtime reports them. */
 export class SandboxStatsReader {
-  /** so many readings are left out after a failure */
+  /** the number of readings to skip after a failure */
   #left = 0;
 
   constructor(readonly stats: Pick<RemoteStats, "listPodSandboxStatsAs">) {}
 
   /**
-   * By the ID of the sandbox. Empty if the runtime has no such call, or fails, as containerd 1.6 does for sandboxes without a cgroup
-   * of their pod: these figures are not worth the others.
+   * By the ID of the sandbox. Empty if the runtime has no such call, or fails, as containerd 1.6 does for sandboxes
+   * without a cgroup of their pod, because a failure here must not hide the other figures.
    * Mirrors addPodNetworkStats and addProcessStats in pkg/kubelet/stats/cri_stats_provider.go.
    */
   async list(signal: AbortSignal): Promise<ReadonlyMap<string, SandboxStats>> {

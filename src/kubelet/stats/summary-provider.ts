@@ -15,13 +15,13 @@ import type { PodDiskStats } from "./pod-disk-stats.js";
 export interface SummaryProviderDeps {
   readonly clock: Clock;
   readonly provider: Pick<CriStatsProvider, "listPodStats">;
-  /** undefined: nothing is known of the machine besides its pods */
+  /** undefined: only the machine's pods are known */
   readonly machine?: MachineUsage | undefined;
   /** measures the kubelet itself; undefined: it has no row */
   readonly readKubelet?: () => KubeletUsage;
   /** undefined: the file systems are not measured */
   readonly fileSystems?: Pick<FileSystems, "rootFsStats" | "imageFsStats">;
-  /** undefined: what pods have on the kubelet's disk is not measured */
+  /** undefined: the disk usage of pods is not measured */
   readonly podDisk?: Pick<PodDiskStats, "withDisk">;
 }
 
@@ -40,7 +40,7 @@ interface Usage {
  * The resource usage of the node and its pods, for /stats/summary, /metrics/resource and the eviction manager.
  *
  * Mirrors pkg/kubelet/server/stats/summary.go (SummaryProvider) and summary_sys_containers.go, for its `pods` and `kubelet`.
- * Differs: there is no cAdvisor, so the node's usage is that of its pods and of what else the machine knows.
+ * Differs: there is no cAdvisor, so the node's usage is that of its pods plus the machine's own figures.
  */
 export class SummaryProvider {
   readonly #podsCpu = new PodsCpuTime();
@@ -144,7 +144,7 @@ function usageOf(containers: ListedPodStats["containers"]): ReadonlyMap<string, 
   );
 }
 
-/** @param besides pods whose processes are no part of the reading */
+/** @param besides pods whose processes are not part of the reading */
 function rlimitOf(
   timeMs: number,
   processes: MachineReading["processes"],
@@ -169,7 +169,7 @@ class CpuRate {
 
   /**
    * @param coreNanoSeconds the sum at `timeMs`
-   * @param updateStats keeps this reading for the next one; without it the usage per second stays as it was
+   * @param updateStats keeps this reading for the next one; without it the usage per second does not change
    */
   statsOf(timeMs: number, coreNanoSeconds: number, updateStats: boolean): CpuStats {
     const before = this.#before;

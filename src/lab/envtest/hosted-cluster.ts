@@ -26,10 +26,7 @@ import type { ProgramRuns } from "./program-handler.js";
 
 const NAME = "kubelab";
 
-/**
- * A program's cluster, in the process that the program started for it. It has its own state folder, so no command joins
- * it.
- */
+/** A program's cluster, in the process that the program started for it. It has its own state folder, so no command joins it. */
 export class HostedCluster {
   readonly #nodes = new Map<string, Disposables>();
   readonly #random = new SystemRandom();

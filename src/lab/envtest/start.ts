@@ -106,8 +106,7 @@ function clockOf(process: TestbedProcess, clock: SystemClock): ClusterClock {
 const NODE_RULES = { cluster: openCluster, name: nodeName, labels, taints };
 
 /**
- * Joins a node to a cluster: a bootstrap token, a signed certificate, a kubelet with a container runtime. Resolves when it is
- * Ready.
+ * Joins a node to a cluster: a bootstrap token, a signed certificate, a kubelet with a container runtime. Resolves when it is Ready.
  * @throws LabError USAGE for options, and if a node of that name runs; as `kubelab node`
  */
 export async function startNode(options: NodeOptions): Promise<ClusterNode> {

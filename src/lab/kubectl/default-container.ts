@@ -6,8 +6,7 @@ import type { Session } from "./session.js";
 const ANNOTATION = "kubectl.kubernetes.io/default-container";
 
 /**
- * The container of a line without `-c`: that of the annotation, else the first one. Reports the choice if the pod has
- * several.
+ * The container of a line without `-c`: that of the annotation, else the first one. Reports the choice if the pod has several.
  * Mirrors staging/src/k8s.io/kubectl/pkg/cmd/util/podcmd/podcmd.go (FindOrDefaultContainerByName).
  * @param name the value of `-c`
  * @throws LabError FAILED if the pod has no such container

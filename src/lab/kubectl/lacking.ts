@@ -1,9 +1,6 @@
 import type { FlagNotation } from "./flag-notation.js";
 
-/**
- * Verbs and flags of kubectl 1.32 that the built-in one lacks: they need an installed kubectl. Any other unknown word
- * is a typo.
- */
+/** Verbs and flags of kubectl 1.32 that the built-in one lacks: they need an installed kubectl. Any other unknown word is a typo. */
 
 /** Verbs, with aliases that many texts use. */
 export const LACKING_VERBS: readonly string[] = [

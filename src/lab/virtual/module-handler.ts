@@ -93,10 +93,7 @@ export class ModuleHandler implements PodHandler {
     yield { kind: "end", outcome };
   }
 
-  /**
-   * A thread that allocates without pause cannot check itself. Node does not report which thread it is, so all are
-   * ended.
-   */
+  /** A thread that allocates without pause cannot check itself. Node does not report which thread it is, so all are ended. */
   #watchMemory(thread: Thread): Disposable {
     const { clock, maxBytes } = this.memory;
     let timer: Timer;

@@ -58,7 +58,7 @@ export function parseLabelSelector(text: string): LabelSelector {
   };
 }
 
-/** A longer selector is indexed by key: an object costs as much as it has labels. */
+/** A longer selector is indexed by key, so the cost is the number of the object's labels. */
 const MAX_SCANNED = 8;
 /** Operators that match an object without the label. */
 const ABSENT_MATCHES: ReadonlySet<Operator> = new Set(["!", "!=", "notin"]);

@@ -112,7 +112,7 @@ function integerOf(text: string): number | undefined {
   return isNegative ? -value : value;
 }
 
-/** Undefined for a text that is no float, and for a number that no float holds: go-yaml leaves it a string. */
+/** Undefined for a text that is not a float, and for a number too large for one, which go-yaml leaves a string. */
 function floatOf(text: string): number | undefined {
   if (INFINITE.test(text)) return text.startsWith("-") ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   if (NOT_A_NUMBER.test(text)) return Number.NaN;
@@ -164,7 +164,7 @@ const IGNORED = ["!", "tag:"].flatMap((prefix) => [
 
 const SCHEMA = FAILSAFE_SCHEMA.extend({ implicit: RESOLVED, explicit: [BINARY, ...IGNORED] });
 
-/** What aliases may expand to in characters: far more than any object that an API server stores. */
+/** The limit of the characters that aliases expand to: far more than any object that an API server stores. */
 const MAX_EXPANDED_LENGTH = 16 * 1024 * 1024;
 
 /**
@@ -210,7 +210,7 @@ class Expansion {
   }
 }
 
-/** Small documents may consist of aliases, large ones to a tenth. */
+/** Small documents can consist of aliases, large ones only to a tenth. */
 function allowedAliasRatio(decoded: number): number {
   const [low, high] = [400_000, 4_000_000];
   if (decoded <= low) return 0.99;

@@ -7,7 +7,7 @@ import { Heap } from "../../util/collections/heap.js";
 const BASE_DELAY_MS = 5;
 const MAX_DELAY_MS = 1_000_000;
 
-/** After so many keys the queue lets sockets and timers of the process have their turn. */
+/** The number of keys after which the queue yields to sockets and timers of the process. */
 const KEYS_PER_TURN = 64;
 
 export interface WorkQueueOptions {
@@ -28,7 +28,7 @@ interface Delayed {
   readonly scope: Scope | undefined;
 }
 
-/** Fewer entries than these are not worth a search for those that were cancelled. */
+/** With fewer entries, a search for cancelled ones does not pay. */
 const MIN_HEAP = 64;
 
 /**
@@ -45,7 +45,7 @@ export class WorkQueue {
   /** key -> why it was added first */
   readonly #ready = new Map<string, Scope | undefined>();
   readonly #delayed = new Map<string, Delayed>();
-  /** those of #delayed, and others that were cancelled or became earlier; mirrors waitForPriorityQueue */
+  /** the entries of #delayed, and outdated ones: cancelled or made earlier; mirrors waitForPriorityQueue */
   #waiting = new Heap<Delayed>(isEarlier);
   #order = 0;
   readonly #failures = new Map<string, number>();
@@ -60,7 +60,7 @@ export class WorkQueue {
     this.#waker.wake();
   }
 
-  /** The earlier time wins if the key waits already. */
+  /** If the key is already waiting, the earlier time wins. */
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key);
     else this.#addAt(key, this.#clock.now() + delayMs);
@@ -134,7 +134,7 @@ export class WorkQueue {
         await this.#waker.wait(this.#clock, this.#nextMs(), signal);
         continue;
       }
-      // A key whose work waits for no socket would keep the servers of this process waiting.
+      // Work that never waits for a socket would block the servers of this process.
       if (++handled % KEYS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
       const [key, scope] = next;
       try {

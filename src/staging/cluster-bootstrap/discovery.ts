@@ -30,7 +30,7 @@ export interface DiscoveryOptions {
  * Finds the cluster's CA from a token, the server's address and the hash of the CA's public key.
  *
  * 1. cluster-info is fetched over an unverified connection, without sending any secret;
- * 2. it must be signed with the token, which only the cluster and its guests know;
+ * 2. it must be signed with the token, which only the cluster and joining nodes know;
  * 3. its CA must have the public key with the given hash;
  * 4. cluster-info is fetched again, verified with that CA, and must be the same.
  *

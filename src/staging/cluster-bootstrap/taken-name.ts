@@ -7,13 +7,12 @@ import { identityInWords } from "../client-go/rest/identity.js";
 import { NODES, objectPath } from "../client-go/rest/paths.js";
 
 /**
- * Checks that no kubelet already works under this name: a second one would get the same rights, and take over its pods
- * and its status.
+ * Checks that no kubelet already works under this name: a second one would get the same rights, and take over its pods and its status.
  *
  * Mirrors cmd/kubeadm/app/cmd/phases/join/kubelet.go (runKubeletStartJoinPhase): reads the Node with the bootstrap
  * token before the kubelet starts. A Node that is not Ready may be replaced.
- * Differs: kubeadm fails when it may not get Nodes; here the next of `clients` tries, and if none may, the join goes
- * on, because a kubelet does not need that right to bootstrap.
+ * Differs: kubeadm fails if it is not allowed to get Nodes; here the next of `clients` tries, and if all are refused,
+ * the join continues, because a kubelet does not need that right to bootstrap.
  *
  * @param clients read the Node, in this order: the token's, then others if there are any
  * @throws LabError REFUSED when the Node exists and is Ready, UNAUTHORIZED

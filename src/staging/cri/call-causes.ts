@@ -11,16 +11,15 @@ const CHANGES: Readonly<Record<string, "containerId" | "podSandboxId">> = {
   StopPodSandbox: "podSandboxId",
   RemovePodSandbox: "podSandboxId",
 };
-/** Calls whose response names the container or sandbox that they made. */
+/** Calls whose response names the container or sandbox that they created. */
 const MAKES: Readonly<Record<string, "containerId" | "podSandboxId">> = {
   RunPodSandbox: "podSandboxId",
   CreateContainer: "containerId",
 };
 
 /**
- * The last call that changed each container and sandbox. A runtime does not tell what caused the states that it lists, so these
- * calls stand for the causes: a container that runs was started by one, and one that has exited was stopped by one or else ended
- * what its start began.
+ * The last call that changed each container and sandbox. A runtime does not report the causes of the states that it lists, so these calls
+ * count as causes: the start of a running container, and the stop, or else the start, of an exited one.
  */
 export class CallCauses {
   readonly #calls = new Map<string, string>();

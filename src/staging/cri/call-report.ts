@@ -56,7 +56,7 @@ class CallReport {
     if (this.#keepsCauses) channel.causes.began(rpc, request, this.#id);
   }
 
-  /** What the server gets to know of this call's fact; undefined if no trace keeps causes. */
+  /** The metadata that passes this call's fact to the server; undefined if no trace keeps causes. */
   get traceparent(): string | undefined {
     return this.#keepsCauses ? formatTraceparent(this.#id) : undefined;
   }

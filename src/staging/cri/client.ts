@@ -66,7 +66,7 @@ export function openCriChannel(endpoint: string, deps: CriDeps): CriChannel {
   return new GrpcChannel(parsed, deps);
 }
 
-/** What grpc-js needs for the calls of one rpc. */
+/** The parts that grpc-js needs for the calls of one rpc. */
 interface Codec<Req extends FieldTable, Res extends FieldTable> {
   readonly serialize: (request: InitFields<Req>) => Buffer;
   readonly deserialize: (bytes: Buffer) => DecodedFields<Res>;

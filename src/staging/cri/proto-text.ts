@@ -3,8 +3,8 @@ import type { Service } from "./grpc/rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "./services.js";
 
 /**
- * The tables of runtime.v1 as a .proto file, for tools that take one (`grpcurl -proto`), and for holding the tables against
- * another implementation of protocol buffers.
+ * The tables of runtime.v1 as a .proto file, for tools that take one (`grpcurl -proto`), and for comparing the tables
+ * with another implementation of protocol buffers.
  */
 export function criProtoText(): string {
   return protoText("runtime.v1", { RuntimeService: RUNTIME_SERVICE, ImageService: IMAGE_SERVICE });

@@ -40,7 +40,7 @@ export function serveCri(
   return serveGrpc([...served("v1", methods), ...served("v1alpha2", old)], endpoint, options);
 }
 
-/** As a server of Go answers for a service that it does not have. */
+/** The answer of a Go server for an unknown service. */
 const unknownService: ServedMethod["handler"] = (_request, { rpc }) => {
   throw new RpcError("Unimplemented", `unknown service ${rpc.service}`);
 };

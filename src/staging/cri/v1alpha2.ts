@@ -6,7 +6,7 @@ import type { CallOptions } from "./grpc/running-call.js";
 import type { RpcResult } from "./grpc/status.js";
 
 /**
- * A channel to a runtime that has only CRI v1alpha2: each call goes to the same call of that version.
+ * A channel to a runtime that only has CRI v1alpha2: each call becomes the same call of that version.
  *
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (useV1API) at v1.25.
  * Differs: the runtime answers Unimplemented for what v1alpha2 lacks; the kubelet's client knows these calls itself.

@@ -7,7 +7,7 @@ export interface Schedule {
   next(afterMs: number): number | undefined;
 }
 
-/** More attempts than a year has changes of the clocks. */
+/** More attempts than a year has clock changes. */
 const MAX_SKIPPED = 10;
 
 /**
@@ -21,7 +21,7 @@ export function openSchedule(schedule: CronSchedule): Schedule {
   }
   const { minute, hour, dayOfMonth, month, dayOfWeek, timeZone = "UTC" } = schedule;
   const pattern = [minute, hour, dayOfMonth, month, dayOfWeek].map(fieldText).join(" ");
-  // Either day matches if both are restricted, as in every cron. Without a function nothing is started.
+  // Either day matches if both are restricted, as in every cron. Without a function the library starts no timer.
   const cron = new Cron(pattern, { timezone: timeZone, domAndDow: false });
   const hourIn = new Intl.DateTimeFormat("en-US", { timeZone, hour: "numeric", hourCycle: "h23" });
   return {
@@ -37,7 +37,7 @@ export function openSchedule(schedule: CronSchedule): Schedule {
   };
 }
 
-/** Numbers only: libraries disagree about the rest. */
+/** Only numbers are passed on, because libraries disagree about the rest. */
 function fieldText({ isStar, values }: CronField): string {
   return isStar ? "*" : values.join(",");
 }

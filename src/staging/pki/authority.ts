@@ -35,7 +35,7 @@ function validFromMs({ speed = 1 }: Clock, nowMs: number): number {
   return nowMs - BACKDATE_MS * Math.max(1, speed);
 }
 
-/** The organizational unit in the CA of an embedded cluster, which tells its certificates from those of real clusters. */
+/** The organizational unit in the CA of an embedded cluster, which distinguishes its certificates from those of real clusters. */
 export const EMBEDDED_CA_UNIT = "kubelab";
 
 export interface AuthorityOptions {

@@ -74,7 +74,7 @@ export function createCertificateRequest(key: KeyObject, options: RequestOptions
  */
 export function parseCertificateRequestPem(pem: string): CertificateRequest {
   const block = decodePem(pem)[0];
-  // decodePem does not tell a NEW CERTIFICATE REQUEST from a CERTIFICATE REQUEST; Kubernetes refuses the first.
+  // decodePem does not distinguish NEW CERTIFICATE REQUEST from CERTIFICATE REQUEST; Kubernetes refuses the first.
   const isNew = /-----BEGIN ([^-]*)-----/.exec(pem)?.[1] === "NEW CERTIFICATE REQUEST";
   if (isNew || block?.type !== "CERTIFICATE REQUEST")
     throw new DerError("PEM block type must be CERTIFICATE REQUEST", 0);

@@ -92,7 +92,7 @@ function generalName(node: DerNode): Shape {
   return text === undefined ? { label } : { label, value: () => text };
 }
 
-/** What is inside the OCTET STRING of an extension. */
+/** The content of an extension's OCTET STRING. */
 function extensionContent(dotted: string): Shape {
   switch (dotted) {
     case OID.keyUsage:
@@ -196,7 +196,7 @@ const tbsCertificate: Shape = {
 /** An X.509 certificate. */
 export const CERTIFICATE: Shape = signed("Certificate", tbsCertificate);
 
-/** The shape of a PEM block by its type; {} for a block that is shown by its tags alone. */
+/** The shape of a PEM block by its type; {} for a block that is shown only by its tags. */
 export function shapeOf(pemType: string): Shape {
   if (pemType === "CERTIFICATE REQUEST") return CERTIFICATION_REQUEST;
   return pemType === "CERTIFICATE" ? CERTIFICATE : {};

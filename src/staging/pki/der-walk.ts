@@ -17,7 +17,7 @@ import {
 } from "./der.js";
 import { oidName } from "./oids.js";
 
-/** One value of a DER document, with what it means there. */
+/** One value of a DER document, with its meaning there. */
 export interface DerRow {
   /** of its first byte in the document */
   readonly offset: number;
@@ -29,7 +29,7 @@ export interface DerRow {
   readonly depth: number;
   /** `SEQUENCE`, `OID`, `[0]` */
   readonly tag: string;
-  /** what it is, then its value: `version: 2 (v3)`; may hold any text from the document */
+  /** its meaning, then its value: `version: 2 (v3)`; can contain any text of the document */
   readonly meaning: string;
 }
 

@@ -37,7 +37,7 @@ export function boolean(value: boolean): DerNode {
 /** A non-negative INTEGER in its shortest form, from a number or from big-endian bytes. */
 export function integer(value: number | Buffer): DerNode {
   if (typeof value === "number") return primitive(Tag.INTEGER, asn1.integerToDer(value).getBytes());
-  // One zero byte stays, or comes, in front of a first byte that would make the number negative.
+  // A first byte that would make the number negative gets a zero byte in front.
   const digits = latin1(value).replace(/^\0+/, "");
   return primitive(Tag.INTEGER, /^[\0-\x7f]/.test(digits) ? digits : `\0${digits}`);
 }
@@ -57,7 +57,7 @@ export function octetString(content: Buffer): DerNode {
   return primitive(Tag.OCTETSTRING, latin1(content));
 }
 
-/** BIT STRING. @param unusedBits how many of the last byte do not count */
+/** BIT STRING. @param unusedBits the number of unused bits in the last byte */
 export function bitString(content: Buffer, unusedBits = 0): DerNode {
   return primitive(Tag.BITSTRING, String.fromCharCode(unusedBits) + latin1(content));
 }

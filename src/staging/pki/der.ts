@@ -35,7 +35,7 @@ const TRUNCATED = "asn1: syntax error: truncated tag or length";
 const INDEFINITE = "asn1: syntax error: indefinite length found (not DER)";
 const TOO_LONG = "asn1: structure error: length too large";
 
-/** What node-forge's messages begin with, and Go's texts for the same. */
+/** Beginnings of node-forge's messages, and Go's texts for them. */
 const GO_TEXTS: readonly (readonly [start: string, text: string])[] = [
   ["Too few bytes to parse DER", TRUNCATED],
   ["Too few bytes to read ASN.1 value", "asn1: syntax error: data truncated"],

@@ -1,4 +1,4 @@
-// The modules of node-forge that this room uses. @types/node-forge describes only the package as a whole, which loads slowly.
+// The modules of node-forge that this folder uses. @types/node-forge describes only the package as a whole, which loads slowly.
 
 declare module "node-forge/lib/asn1.js" {
   import type { asn1, util } from "node-forge";

@@ -1,7 +1,7 @@
 import type { DistinguishedName } from "./name.js";
 import type { SubjectAltNames } from "./sans.js";
 
-/** What the rules are evaluated on: a parsed request (such as `CertificateRequest`) and the usages of the object. */
+/** The input of the rules: a parsed request (such as `CertificateRequest`) and the usages of the object. */
 export interface SignerQuestion {
   readonly request: { readonly subject: DistinguishedName; readonly sans: SubjectAltNames };
   readonly usages: readonly string[];
@@ -117,7 +117,7 @@ const hasClientAuth: SignerRule = {
     usages.includes("client auth") ? undefined : "missing required usage for client certificate: client auth",
 };
 
-/** Members of this group may do everything, and RBAC cannot revoke it. */
+/** Members of this group have all rights, and RBAC cannot revoke them. */
 const notSystemMasters: SignerRule = {
   name: "O is not system:masters (checked when the object is created)",
   seen: ({ request }) => list(request.subject.organization.map((one) => `O=${one}`)),

@@ -1,17 +1,17 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { Writable } from "node:stream";
 
-/** Fields that HTTP/2 does not have: a connection is not of one response, and frames have lengths. */
+/** Header fields that HTTP/2 does not have, because a connection is shared and frames have lengths. */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set(["connection", "transfer-encoding", "keep-alive", "upgrade"]);
 
 /** The response to an HTTP/2 stream, with the part of `ServerResponse` that handlers use. */
 export class Http2Response extends Writable {
   statusCode = 200;
-  /** HTTP/1.1's; a connection goes on whatever happens to a stream */
+  /** HTTP/1.1's; with HTTP/2 a connection survives any stream */
   shouldKeepAlive = true;
 
   constructor(readonly stream: ServerHttp2Stream) {
-    // What a client does not read is held back by the stream.
+    // The stream buffers what the client has not read.
     super({ highWaterMark: stream.writableHighWaterMark, decodeStrings: false });
     stream.once("close", () => this.destroy());
     this.on("error", () => {});

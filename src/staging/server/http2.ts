@@ -28,8 +28,8 @@ export interface Http2Options {
 type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Serves HTTP/2 to clients of an HTTPS server that choose it in the handshake (ALPN); the others go on with HTTP/1.1, which
- * upgrades need. A request and its response have the form that they have with HTTP/1.1.
+ * Serves HTTP/2 to clients of an HTTPS server that choose it in the handshake (ALPN); the others stay with HTTP/1.1,
+ * which upgrades need. A request and its response have the form that they have with HTTP/1.1.
  *
  * Floods of PING, SETTINGS and RST_STREAM end a connection with nghttp2's limits.
  *
@@ -81,7 +81,7 @@ export class Http2Face {
     session.on("stream", begin);
   }
 
-  /** Sends GOAWAY: clients finish their streams, and begin no more. */
+  /** Sends GOAWAY: clients finish their streams and begin no new ones. */
   close(): void {
     for (const session of this.#sessions) session.close();
   }

@@ -6,9 +6,8 @@ import { isNetErrno, NetError } from "../../util/net/net-error.js";
 import { isRecord } from "../../util/records.js";
 
 /**
- * The network of an embedded runtime's pods, as other processes of this machine reach it: a Unix socket per runtime. A
- * connection begins with one line of JSON in each direction, the request and its answer; then it carries the bytes of a
- * TCP connection, or ends.
+ * The network of an embedded runtime's pods for other processes of this machine: a Unix socket per runtime. A connection begins with one
+ * line of JSON in each direction, the request and its answer; then it carries the bytes of a TCP connection, or ends.
  */
 export type PodNetworkRequest = PacketRequest | RulesRequest;
 
@@ -37,13 +36,13 @@ export interface PodNetworkAnswer {
 }
 
 const NEWLINE = 0x0a;
-/** A datagram has at most 64 KiB, which base64 makes a third longer. */
+/** A datagram has at most 64 KiB, and base64 adds a third. */
 const MAX_LINE_BYTES = 96 * 1_024;
 
 /**
  * Sends a request to a runtime's socket and reads its answer.
  * @param path of the socket
- * @returns the stream, whose next bytes are the connection's; its reader destroys it
+ * @returns the stream, positioned at the connection's bytes; its reader destroys it
  * @throws NetError as the answer says; EHOSTUNREACH if nothing listens at the socket; the signal's reason
  */
 export async function askPodNetwork(
@@ -69,8 +68,8 @@ export async function askPodNetwork(
 }
 
 /**
- * Reads the first line of a connection. Later bytes stay in the stream, which flows again with its next listener: a stream
- * that was paused would not, and node's HTTP client never resumes the connection that it is given.
+ * Reads the first line of a connection. Later bytes stay in the stream, which flows again with its next listener. It
+ * must not be paused explicitly, because Node's HTTP client never resumes the connection that it gets.
  * @throws Error if the connection ends before, or the line is too long
  */
 export function readHead(stream: Socket): Promise<string> {
@@ -100,7 +99,7 @@ export function readHead(stream: Socket): Promise<string> {
   });
 }
 
-/** @throws Error for a line that is no JSON object */
+/** @throws Error if the line is not a JSON object */
 export function parseLine(line: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {

@@ -44,10 +44,7 @@ export interface ClusterNodesOptions {
 /** Facts of nodes are shown with the requests, from -v 2; `kubelab bootstrap` and `kubelab node` explain them. */
 const QUIET_LEVEL = 2;
 
-/**
- * The number of nodes that start at a time: more would compete for the processors, and the first would be ready as late
- * as the last.
- */
+/** The number of nodes that start at a time: more would compete for the processors, and the first would be ready as late as the last. */
 const STARTS_AT_A_TIME = 3;
 const READY_POLL_MS = 100;
 

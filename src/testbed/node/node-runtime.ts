@@ -19,9 +19,7 @@ export interface NodeRuntimeOptions {
   readonly runtimeRequestTimeoutMs?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
-  /**
-   * through which the cluster's embedded runtimes find each other: see `networkFolder`; undefined: there are no others
-   */
+  /** through which the cluster's embedded runtimes find each other: see `networkFolder`; undefined: there are no others */
   readonly networkFolder?: string;
   /** the node's address in the network of `networkFolder` */
   readonly nodeAddress?: string;

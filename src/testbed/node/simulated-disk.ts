@@ -7,10 +7,7 @@ import type { Clock } from "../../util/clock.js";
 /** ext4's default: an inode for each 16 KiB. */
 const BYTES_PER_INODE = 16_384;
 
-/**
- * How long a measurement of pods' files is kept: shorter than the eviction manager's interval, so that it never acts on
- * old figures.
- */
+/** How long a measurement of pods' files is kept: shorter than the eviction manager's interval, so that it never acts on old figures. */
 const FILES_PERIOD_MS = 9_000;
 
 export interface SimulatedDiskOptions {

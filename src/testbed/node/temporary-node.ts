@@ -11,10 +11,7 @@ import type { Target } from "../target/target.js";
 
 /** The annotation of an inspector's Nodes: the inspector's name. */
 const INSPECTOR_ANNOTATION = "kubelab/inspector";
-/**
- * A node that has not renewed its Lease for this time is gone: leaseDurationSeconds of kubelets, the same in each
- * release.
- */
+/** A node that has not renewed its Lease for this time is gone: leaseDurationSeconds of kubelets, the same in each release. */
 const LEASE_MS = factFor("leaseDurationSeconds", OLDEST_RELEASE) * 1_000;
 
 export interface OwnNodeDeps {

@@ -36,10 +36,7 @@ const BRING_BACK: LabAction = {
   on: "runtime",
 };
 
-/**
- * Starts the embedded runtime with the lab's pods in it. PLEG knows only its endpoint; changes here happen behind its
- * back.
- */
+/** Starts the embedded runtime with the lab's pods in it. PLEG knows only its endpoint; changes here happen behind its back. */
 export async function startLabRuntime(options: Pick<HostOptions, "clock" | "trace">): Promise<LabRuntime> {
   const runtime = await hostRuntime(options);
   for (const pod of LAB_PODS) await runtime.control.runPod(pod);

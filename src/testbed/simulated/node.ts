@@ -27,10 +27,7 @@ const FIRST_ADDRESS = 10 * 2 ** 24 + 192 * 2 ** 16 + 1;
 /** The first addresses of a range are the network's and its gateway's, the last is for broadcasts. */
 const [FIRST_POD, LAST_POD] = [2, 254];
 
-/**
- * The status that a healthy kubelet would report for its node, and the addresses of its pods. The node has no kubelet
- * and no runtime.
- */
+/** The status that a healthy kubelet would report for its node, and the addresses of its pods. The node has no kubelet and no runtime. */
 export class SimulatedNode {
   readonly name: string;
   readonly address: string;
@@ -46,10 +43,7 @@ export class SimulatedNode {
     this.#machine = { ...machine, machineId: name, addresses: [{ type: "InternalIP", address: this.address }] };
   }
 
-  /**
-   * The Node that it registers. It already has a range of pod addresses, because the cluster's is too small for
-   * thousands of nodes.
-   */
+  /** The Node that it registers. It already has a range of pod addresses, because the cluster's is too small for thousands of nodes. */
   initialNode(nowMs: number): NodeObject {
     const labels = { ...this.options.labels, [SIMULATED_LABEL]: "true" };
     const node = initialNode(this.#inputs(nowMs), { labels });

@@ -22,9 +22,7 @@ export interface SimulationDeps extends Ctx {
 /** The backoff after a refused write, doubled each time. */
 export const RETRIES = { baseDelayMs: 1_000 };
 
-/**
- * The number of Leases renewed in one turn: thousands of single turns would come too late while controllers are busy.
- */
+/** The number of Leases renewed in one turn: thousands of single turns would come too late while controllers are busy. */
 const RENEWED_AT_ONCE = 25;
 
 const LEASES = "leases.coordination.k8s.io";

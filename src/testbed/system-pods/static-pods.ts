@@ -18,10 +18,9 @@ type Component = keyof typeof CPU;
 /**
  * The control plane's static pods, as kubeadm writes them, with the flags that hold for this cluster.
  *
- * Mirrors cmd/kubeadm/app/phases/controlplane/manifests.go (GetStaticPodSpecs). Differs: a container represents its
- * component, which runs in the process of the cluster. Only the API server has a port of its own, and therefore probes;
- * the health of the other two is in `kubectl get componentstatuses`. No certificates are mounted, because they are not
- * files.
+ * Mirrors cmd/kubeadm/app/phases/controlplane/manifests.go (GetStaticPodSpecs). Differs: a container represents its component, which runs
+ * in the process of the cluster. Only the API server has a port of its own, and therefore probes; the health of the other two is in
+ * `kubectl get componentstatuses`. No certificates are mounted, because they are not files.
  */
 export function controlPlanePods({ kubeVersion, url, etcd, runsIn }: StaticPodsOptions): readonly KubeObject[] {
   const port = Number(new URL(url).port);

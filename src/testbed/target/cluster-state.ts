@@ -40,10 +40,7 @@ export interface ClusterState {
   readonly etcdFiles?: Omit<EtcdConfig, "servers">;
   /** the folder that has its state; absent, like `etcd`: it is in memory */
   readonly data?: string;
-  /**
-   * the folder through which the runtimes of its nodes find each other, if its etcd has other servers; absent:
-   * `networkFolder`
-   */
+  /** the folder through which the runtimes of its nodes find each other, if its etcd has other servers; absent: `networkFolder` */
   readonly networkFolder?: string;
   /** problems at the API server's start: data that recovery cut off */
   readonly startProblems?: readonly string[];

@@ -70,9 +70,7 @@ export async function isOwnServer(env: ProcessContext["env"], server: string): P
   return (await ownCluster(env, server)) !== undefined;
 }
 
-/**
- * The folder through which the embedded runtimes of a cluster's nodes find each other. @param server of its API server
- */
+/** The folder through which the embedded runtimes of a cluster's nodes find each other. @param server of its API server */
 export async function networkFolderOf(env: ProcessContext["env"], server: string): Promise<string> {
   return (await ownCluster(env, server))?.networkFolder ?? networkFolder(env, server);
 }

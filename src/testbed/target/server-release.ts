@@ -24,9 +24,7 @@ export async function releaseOf(
   return release;
 }
 
-/**
- * `v1.28.3+k3s1` → `1.28`; a release before or after the table becomes its first or last, an unreadable one its first.
- */
+/** `v1.28.3+k3s1` → `1.28`; a release before or after the table becomes its first or last, an unreadable one its first. */
 export function nearestRelease(gitVersion: string): string {
   const minor = Number(/^v?1\.(\d+)/.exec(gitVersion)?.[1] ?? minorOf(OLDEST_RELEASE));
   return `1.${Math.min(Math.max(minor, minorOf(OLDEST_RELEASE)), minorOf(NEWEST_RELEASE))}`;

@@ -23,8 +23,7 @@ export function networkFolder(env: Readonly<Record<string, string | undefined>>,
 }
 
 /**
- * The same for a cluster with several servers. Their state folders can differ, but all on this machine find this
- * folder.
+ * The same for a cluster with several servers. Their state folders can differ, but all on this machine find this folder.
  * @param caPem the cluster's
  * @throws LabError BAD_FILE if other users can write there
  */

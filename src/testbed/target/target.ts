@@ -22,10 +22,7 @@ export interface TargetOptions extends EtcdOptions {
   readonly cluster?: string;
   readonly yes?: boolean;
   readonly kubeVersion?: string;
-  /**
-   * the release of the joining kubelet: an embedded cluster starts with it, a running one can be newer. See
-   * `skewProblem`
-   */
+  /** the release of the joining kubelet: an embedded cluster starts with it, a running one can be newer. See `skewProblem` */
   readonly kubeletVersion?: string;
   readonly speed?: number;
 }
@@ -136,9 +133,7 @@ function chooseTarget(options: TargetOptions): "embedded" | "real" {
 interface RunningClusters {
   /** the one to join */
   readonly running?: ClusterState;
-  /**
-   * a running cluster with another speed or release than requested: a new one is started instead, and a note reports it
-   */
+  /** a running cluster with another speed or release than requested: a new one is started instead, and a note reports it */
   readonly passedBy?: ClusterState;
 }
 

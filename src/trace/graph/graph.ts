@@ -57,10 +57,7 @@ export class TraceGraph {
     return causedBy === undefined ? undefined : (this.#byId.get(causedBy) ?? this.#writers.get(causedBy));
   }
 
-  /**
-   * Whether the fact names a cause that is in none of the traces, because its program reports no facts or its trace is
-   * missing.
-   */
+  /** Whether the fact names a cause that is in none of the traces, because its program reports no facts or its trace is missing. */
   hasUnobservedCause(event: TraceEvent): boolean {
     return event.causedBy !== undefined && this.causeOf(event) === undefined;
   }
@@ -84,10 +81,7 @@ export class TraceGraph {
     return [...chain].reverse();
   }
 
-  /**
-   * The first fact of each causal tree, by time. Every fact is in exactly one tree; in a cycle, one fact counts as the
-   * first.
-   */
+  /** The first fact of each causal tree, by time. Every fact is in exactly one tree; in a cycle, one fact counts as the first. */
   roots(): readonly TraceEvent[] {
     this.#roots ??= this.#findRoots().sort(byStart);
     return this.#roots;

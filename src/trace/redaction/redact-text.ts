@@ -1,9 +1,8 @@
 import { isSecretName, SECRET_NAME_ENDING } from "./secret-fields.js";
 
 /**
- * Masks secrets that their form reveals: tokens, keys, credentials in headers, URLs and arguments. Clients choose the
- * texts, so the time is linear in their length: no pattern looks ahead or repeats over characters at which it can begin
- * again.
+ * Masks secrets that their form reveals: tokens, keys, credentials in headers, URLs and arguments. Clients choose the texts, so the time is
+ * linear in their length: no pattern looks ahead or repeats over characters at which it can begin again.
  */
 
 export const MASK = "****";

@@ -42,9 +42,8 @@ interface Held {
 }
 
 /**
- * Shows a run on one screen: a line for each step, decision and change, without reasons; steps have the time, and the
- * upstream function beside them. Periodic facts, and facts that thousands of pods share, are counted. A summary follows
- * at the end.
+ * Shows a run on one screen: a line for each step, decision and change, without reasons; steps have the time, and the upstream function
+ * beside them. Periodic facts, and facts that thousands of pods share, are counted. A summary follows at the end.
  */
 export class CalmSink implements TraceSink {
   readonly level: Level = 1;

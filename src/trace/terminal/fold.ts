@@ -25,10 +25,7 @@ interface Folded {
   text: string;
 }
 
-/**
- * Keeps a terminal usable when thousands of pods do the same: facts that differ only in names and numbers become one
- * line with a count.
- */
+/** Keeps a terminal usable when thousands of pods do the same: facts that differ only in names and numbers become one line with a count. */
 export class Fold {
   readonly #forms = new Map<string, Form>();
   /** counts that are not shown yet, by form */

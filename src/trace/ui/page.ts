@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import program from "./browser/main.tsx?bundle";
 import style from "./browser/page.css?bundle";
 
-/**
- * The page loads nothing and runs only its own program. The data contains no `<`, which would end the script element.
- */
+/** The page loads nothing and runs only its own program. The data contains no `<`, which would end the script element. */
 const POLICY = [
   "default-src 'none'",
   `script-src ${hashOf(program)}`,

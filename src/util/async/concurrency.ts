@@ -43,8 +43,7 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 }
 
 /**
- * Runs `body` for each item, at most `limit` at a time. After an error no other item starts; it rejects once the
- * running ones have settled.
+ * Runs `body` for each item, at most `limit` at a time. After an error no other item starts; it rejects once the running ones have settled.
  */
 export async function inParallel<T>(
   items: readonly T[],

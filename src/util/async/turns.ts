@@ -3,10 +3,7 @@ import type { Clock } from "../clock.js";
 /** How long work that waits for no socket may keep the process, in ms. */
 const TURN_MS = 5;
 
-/**
- * Yields to the process's sockets and timers between pieces of work that wait for neither. Loops that share one object
- * share its turns.
- */
+/** Yields to the process's sockets and timers between pieces of work that wait for neither. Loops that share one object share its turns. */
 export class Turns {
   #startMs: number;
   #next: Promise<void> | undefined;

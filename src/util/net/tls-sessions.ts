@@ -16,10 +16,7 @@ export interface TlsServer {
   readonly port?: number | string | null | undefined;
 }
 
-/**
- * Node's types leave this method out. Without it Node reads the option `session` once too often, and no session is
- * resumed.
- */
+/** Node's types leave this method out. Without it Node reads the option `session` once too often, and no session is resumed. */
 interface Resuming extends TLSSocket {
   setSession?(session: Buffer): void;
 }
@@ -95,10 +92,7 @@ interface Verifying extends TLSSocket {
   readonly _handle?: { verifyError?(): Error | null | undefined } | null;
 }
 
-/**
- * A rejected connection has no certificate any more when its error is emitted. An accepted one is not read, because
- * that takes time.
- */
+/** A rejected connection has no certificate any more when its error is emitted. An accepted one is not read, because that takes time. */
 function keepRejectedCertificate(socket: Verifying): void {
   let certificate: DetailedPeerCertificate | undefined;
   socket.prependOnceListener("secure", () => {

@@ -2,10 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { SystemClock } from "../clock.js";
 
-/**
- * The largest size of a manifest, a kubeconfig or another file of a user. Mirrors maxConfigLength in
- * pkg/kubelet/config.
- */
+/** The largest size of a manifest, a kubeconfig or another file of a user. Mirrors maxConfigLength in pkg/kubelet/config. */
 export const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 /** Chunks below this size are copied together: an array of one-byte chunks costs 400 times its content. */

@@ -14,8 +14,8 @@ const CONTROL_PLANE_SERVICES = ["default/kubernetes", "kube-system/kube-dns", "k
 /**
  * The rules of a node for all Services.
  *
- * Pure. Mirrors syncProxyRules in pkg/proxy/iptables/proxier.go. Differs: one rule holds what upstream's chains of an
- * endpoint, of a balancing step and of a mark do together; source ranges of load balancers are ignored.
+ * Pure. Mirrors syncProxyRules in pkg/proxy/iptables/proxier.go. Differs: one rule replaces upstream's chains of an
+ * endpoint, of a balancing step and of a mark; source ranges of load balancers are ignored.
  */
 export function proxyRules(services: ServiceMap, endpoints: EndpointsMap, options: TopologyOptions): RuleTable {
   const sorted = [...services].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -43,7 +43,7 @@ function rulesOf(port: ServicePort, endpoints: CategorizedEndpoints): ServiceRul
     if (!endpoints.hasAny) return [rule(address, to, verdicts.none)];
     if (!port.isExternalLocal) return [rule(address, to, verdicts.cluster(true))];
     return [
-      // Pods, and the node itself, reach any endpoint: only what comes from outside must stay on the node.
+      // Pods and the node itself reach any endpoint; only packets from outside must stay on the node.
       rule(address, to, verdicts.cluster(false), "pods"),
       rule(address, to, verdicts.cluster(true), "node"),
       rule(address, to, verdicts.local),
@@ -59,7 +59,7 @@ function rulesOf(port: ServicePort, endpoints: CategorizedEndpoints): ServiceRul
   ];
 }
 
-/** What the rules of one port can end with. */
+/** The possible ends of one port's rules. */
 class Verdicts {
   constructor(
     readonly port: ServicePort,
@@ -77,7 +77,7 @@ class Verdicts {
     return this.#dnat("SVL", local, false);
   }
 
-  /** @param isMasqueraded the answer must come back to this node, which undoes what its rules changed */
+  /** @param isMasqueraded the answer must return to this node, which undoes its rules' changes */
   cluster(isMasqueraded: boolean): Verdict {
     const { cluster } = this.endpoints;
     return cluster.length === 0 ? this.none : this.#dnat("SVC", cluster, isMasqueraded);

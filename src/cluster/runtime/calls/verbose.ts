@@ -6,7 +6,7 @@ function json(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => (typeof item === "bigint" ? Number(item) : item));
 }
 
-/** What `crictl inspect` shows besides the status, under containerd's names where containerd has the field. */
+/** The fields that `crictl inspect` shows in addition to the status, under containerd's names if it has them. */
 export function containerInfo(container: Container): Readonly<Record<string, string>> {
   const { running, sandbox, config, isRemoving } = container;
   return {

@@ -44,7 +44,7 @@ export interface ContainerSnapshot {
   /** only for exited containers */
   readonly exitCode?: number;
   readonly reason?: string;
-  /** only for running containers: what the control or the image makes it use */
+  /** only for running containers: the usage set by the control or the image */
   readonly load?: LoadSettings;
 }
 
@@ -100,7 +100,7 @@ export interface RuntimeControl {
    * Ends a running container. @throws RpcError NotFound, FailedPrecondition, or InvalidArgument for an unknown signal
    */
   killContainer(containerId: string, options?: KillOptions): Promise<void>;
-  /** Makes a running container use memory, CPU or disk; what is not given stays. @throws RpcError as `killContainer` */
+  /** Makes a running container use memory, CPU or disk; absent values stay. @throws RpcError as `killContainer` */
   loadContainer(containerId: string, load: Partial<LoadSettings>): void;
   /** Ends the sandbox's own process. */
   setSandboxNotReady(sandboxId: string): void;
@@ -128,7 +128,7 @@ export interface RuntimeControl {
   resetPulls(): void;
 }
 
-/** The same control where the runtime may be in another process: each method can answer later. */
+/** The same control for a runtime in any process: each method can return a promise. */
 export type RemoteControl = {
   readonly [K in keyof RuntimeControl]: RuntimeControl[K] extends (...given: infer A) => AsyncGenerator<infer T>
     ? (...given: A) => AsyncGenerator<T>

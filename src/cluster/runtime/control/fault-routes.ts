@@ -37,7 +37,7 @@ const RESTORED_PULLS = z.strictObject({
 
 const CONDITIONS = ["RuntimeReady", "NetworkReady"] as const;
 
-/** Routes that disturb the runtime, and routes that undo it. */
+/** Routes that inject faults into the runtime, and routes that remove them. */
 export const FAULT_ROUTES: readonly Route[] = [
   route({
     method: "POST",

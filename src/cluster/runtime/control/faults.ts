@@ -8,7 +8,7 @@ import type { GrpcCode } from "../../../util/net/grpc-codes.js";
 import { nearest } from "../../../util/text/nearest.js";
 import { suggestion } from "./bad-request.js";
 
-/** What happens before or instead of a call. */
+/** The effect before or instead of a call. */
 export interface Fault {
   /** delay before the call, in ms */
   readonly delayMs?: number;

@@ -20,14 +20,14 @@ export function count(min: number, max: number) {
   return z.int().min(min).max(max);
 }
 
-/** A field of a route, as `GET /` describes it: what it does, which values it takes. */
+/** A field of a route, as `GET /` describes it: its effect and its values. */
 export function describeField(field: z.core.$ZodType): string {
   const required = isOptional(field) ? "" : ", required";
   return `${descriptionOf(field)}: ${expectedOf(field)}${required}`;
 }
 
 /**
- * What a text in the query means: a number, a flag whose bare name is enough (`?oom`), or the text itself.
+ * Parses a text in the query: a number, a flag whose bare name is enough (`?oom`), or the text itself.
  * @throws BadRequest if the field can only be given in the body
  */
 export function valueFromQuery(fields: z.ZodObject, name: string, text: string): unknown {

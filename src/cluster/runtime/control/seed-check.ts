@@ -5,7 +5,7 @@ import { containerLogPath } from "../logs/log-path.js";
 import type { RuntimeCore } from "../state/core.js";
 import type { PodSeed } from "./control.js";
 
-/** Checks what can be checked before a sandbox exists. @throws RpcError InvalidArgument, AlreadyExists */
+/** Runs the checks that need no sandbox. @throws RpcError InvalidArgument, AlreadyExists */
 export function checkPodSeed(core: RuntimeCore, { sandboxId, logDirectory = "", containers }: PodSeed): void {
   const names = new Set<string>();
   const ids = new Set<string>();

@@ -22,16 +22,16 @@ export interface HostOptions extends Omit<RuntimeOptions, "random"> {
   readonly maxHeapMb?: number;
 }
 
-/** An embedded runtime in a process of its own. */
+/** An embedded runtime in a separate process. */
 export interface HostedRuntime extends AsyncDisposable {
   /** `unix:///tmp/.../runtime.sock`; the same after a restart */
   readonly endpoint: string;
   readonly control: RemoteControl;
   /** path of the socket of the pods' network, unless it is not served */
   readonly networkSocket: string | undefined;
-  /** the node's address in the pods' network, if it was given one */
+  /** the node's address in the pods' network, if it has one */
   readonly nodeAddress: string | undefined;
-  /** of its process; undefined until it runs again after a crash */
+  /** the PID of its process; undefined while it restarts after a crash */
   readonly pid: number | undefined;
   /** Ends the process with all containers, and removes the temporary folder. Safe to call twice. */
   close(): Promise<void>;
@@ -45,8 +45,8 @@ const CONTAINERS_PART = 1 / 2;
 const CHANGES_CAPACITY = 10_000;
 
 /**
- * Starts the embedded runtime in a process of its own, so that a container cannot take the cluster with it. A process
- * that ends is reported and started again; its containers, images and faults are lost.
+ * Starts the embedded runtime in a separate process, so that a container cannot crash the cluster. A process that ends
+ * is reported and started again; its containers, images and faults are lost.
  * @throws LabError as `startRuntime`
  */
 export async function hostRuntime(options: HostOptions): Promise<HostedRuntime> {
@@ -93,7 +93,7 @@ class RuntimeHost {
   #wantedLevel: WantedLevel = -1;
   #isWatched = false;
   #starts = 0;
-  /** what the last call of `restoreRules` gave */
+  /** the rules of the last call of `restoreRules` */
   #rules: readonly unknown[] | undefined;
   #restarting: Promise<void> = Promise.resolve();
   #speed: Disposable | undefined;
@@ -164,7 +164,7 @@ class RuntimeHost {
   }
 
   call(method: ControlMethod, given: readonly unknown[]): Promise<unknown> {
-    // Only people call the control, through a key, a flag or a fault of a lab.
+    // Only people use the control, through a key, a flag or a fault of a lab.
     const scope = this.options.trace.wantsCauses ? (currentScope() ?? { origin: "command" as const }) : undefined;
     if (method === "restoreRules") this.#rules = given;
     if (this.#process !== undefined) return this.#process.call({ method, given, ...defined({ scope }) });
@@ -191,7 +191,7 @@ class RuntimeHost {
   }
 
   #onEnd(why: string): void {
-    // A process that never listened is its starter's affair.
+    // The caller of the start reports a process that never listened.
     if (this.#process === undefined) return;
     this.#process = undefined;
     this.#report(why);

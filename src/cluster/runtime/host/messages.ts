@@ -9,7 +9,7 @@ import type { RuntimeControl } from "../control/control.js";
 import type { RuntimeOptions } from "../start.js";
 import type { RuntimeChange } from "../state/changes.js";
 
-/** What a runtime's process starts with: its argument, as JSON. */
+/** The start parameters of a runtime's process: its argument, as JSON. */
 export interface ProcessOptions extends Omit<RuntimeOptions, "clock" | "random" | "trace" | "rootDir" | "listen"> {
   readonly rootDir: string;
   readonly listen: string;
@@ -20,14 +20,14 @@ export interface ProcessOptions extends Omit<RuntimeOptions, "clock" | "random" 
 /** The highest level of facts that the host's trace wants; -1: none. */
 export type WantedLevel = Level | -1;
 
-/** The methods of the control that a call names; changes are watched instead. */
+/** The methods of the control that can be called by name; changes are watched instead. */
 export type ControlMethod = Exclude<keyof RuntimeControl, "changes">;
 
 /** A call of the control. */
 export interface ControlCall {
   readonly method: ControlMethod;
   readonly given: readonly unknown[];
-  /** why it is called, if a trace keeps causes */
+  /** the cause of the call, if a trace keeps causes */
   readonly scope?: Scope;
 }
 

@@ -183,7 +183,7 @@ function pending(): PendingCall & { readonly promise: Promise<unknown> } {
   const promise = new Promise<unknown>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // A caller that has gone away is no unhandled rejection.
+  // A caller that left must not cause an unhandled rejection.
   promise.catch(() => {});
   return { promise, resolve: (value) => settle?.resolve(value), reject: (error) => settle?.reject(error) };
 }

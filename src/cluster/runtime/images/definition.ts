@@ -1,12 +1,12 @@
 /** The description of an image of the embedded registry: an entry of fixtures/images. */
 export interface ImageDefinition {
-  /** where the registry has it: `docker.io/library/nginx`; the first is its usual name */
+  /** its repositories: `docker.io/library/nginx`; the first is its usual name */
   readonly repositories: readonly string[];
   /** `latest`, or the versions from one to another: `1.7..1.29` */
   readonly tags: readonly string[];
-  /** what its container does, in a few words */
+  /** the work of its container, in a few words */
   readonly about: string;
-  /** who may pull it; default: anyone. Without a password any is right */
+  /** the accounts that can pull it; default: anyone. Without a password any is right */
   readonly login?: { readonly username: string; readonly password?: string };
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
@@ -23,15 +23,15 @@ export interface ImageDefinition {
   readonly applets: string;
   /** our programs by path: `/usr/sbin/nginx` is `nginx` */
   readonly programs: Readonly<Record<string, string>>;
-  /** ports and what they serve: files of a folder, or a text */
+  /** ports and their content: files of a folder, or a text */
   readonly ports: readonly { readonly port: number; readonly root?: string; readonly text?: string }[];
   /** files by path, as lists of lines; a path that ends with a slash is an empty folder */
   readonly files: Readonly<Record<string, readonly string[]>>;
-  /** what its own program uses; not if a container has another command */
+  /** the usage of its own program; ignored if a container has another command */
   readonly usage?: ImageUsage;
 }
 
-/** What a program uses while it has nothing to do. */
+/** The usage of an idle program. */
 export interface ImageUsage {
   readonly milliCores: number;
   readonly memoryBytes: number;
@@ -40,7 +40,7 @@ export interface ImageUsage {
 const SYNTHETIC_BASE_BYTES = 8_000_000;
 const SYNTHETIC_SPREAD_BYTES = 90_000_000;
 
-/** An image that a node has and the registry has not: a program that waits for a signal, and a busybox. */
+/** An image on the node that the registry does not have: a program that waits for a signal, and a busybox. */
 export function syntheticDefinition(name: string, hash: number): ImageDefinition {
   return {
     repositories: [],

@@ -17,7 +17,7 @@ export interface StoredImage {
   readonly isPinned: boolean;
 }
 
-/** What a registry would store under a name. */
+/** The content that a registry would store under a name. */
 export interface RemoteImage {
   readonly imageId: string;
   readonly digest: string;

@@ -40,7 +40,7 @@ function causeOf(why: Exclude<Refusal, "rate-limited">, reference: Reference): s
   }
 }
 
-/** Registries of this machine are asked without TLS. */
+/** Registries on this machine are contacted without TLS. */
 function schemeOf({ domain }: Reference): "http" | "https" {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(domain) ? "http" : "https";
 }

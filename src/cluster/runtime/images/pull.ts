@@ -27,7 +27,7 @@ export class Puller {
     public options: PullOptions,
   ) {}
 
-  /** @throws RpcError containerd's error for what the registry refuses; the signal's reason */
+  /** @throws RpcError with containerd's error if the registry refuses; the signal's reason */
   async pull(name: string, auth: Init<typeof AuthConfig> | undefined, signal: AbortSignal): Promise<StoredImage> {
     const reference = parseReference(name);
     const full = formatReference(reference);
@@ -49,7 +49,7 @@ export class Puller {
   async #fetch(reference: Reference, full: string, signal: AbortSignal): Promise<StoredImage> {
     const { clock, images } = this.deps;
     const { definition, digest, imageId } = remoteImage(reference);
-    // As containerd does: a layer that the content store has is not fetched again.
+    // As containerd does, skips layers that the content store already has.
     if (images.find(imageId) !== undefined) {
       this.#say(`${full}: ${digest.slice(0, 19)}, all layers exist`);
       return images.add(reference);

@@ -36,7 +36,7 @@ export const REGISTRY_IMAGES: readonly ImageDefinition[] = [
 
 const BY_REPOSITORY = new Map(REGISTRY_IMAGES.flatMap((image) => image.repositories.map((name) => [name, image])));
 
-/** Registries without images of ours that answer all the same. Other hosts have no address. */
+/** Registries that answer although they have none of the embedded images. Other hosts have no address. */
 const OTHER_HOSTS = ["quay.io", "ghcr.io", "mcr.microsoft.com", "public.ecr.aws"];
 const HOSTS = new Set([...OTHER_HOSTS, ...[...BY_REPOSITORY.keys()].map((name) => name.split("/")[0] ?? "")]);
 
@@ -65,7 +65,7 @@ export function refusalOf(reference: Reference, auth: Init<typeof AuthConfig> | 
   if (isOwnAddress(host)) return "refused";
   if (!HOSTS.has(host)) return "unreachable";
   const image = BY_REPOSITORY.get(name);
-  // Docker's registry does not tell strangers which repositories exist.
+  // Docker's registry does not reveal to anonymous clients which repositories exist.
   if (image === undefined) return host === "docker.io" ? "denied" : "not-found";
   if (image.login !== undefined) {
     const given = loginOf(auth);
@@ -78,7 +78,7 @@ export function refusalOf(reference: Reference, auth: Init<typeof AuthConfig> | 
     : "not-found";
 }
 
-/** A name or an address at which no registry of ours listens. */
+/** A name or an address without an embedded registry. */
 function isOwnAddress(host: string): boolean {
   return /^(localhost|\[.*\]|\d+\.\d+\.\d+\.\d+)(:\d+)?$/.test(host);
 }

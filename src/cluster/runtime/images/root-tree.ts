@@ -3,7 +3,7 @@ import { APPLETS } from "../../shell/programs/table.js";
 import type { ImageDefinition } from "./definition.js";
 
 const EXECUTABLE = 0o755;
-/** The bytes that a reader of one of our executables sees. */
+/** The content of one of our executables for a reader. */
 const EXECUTABLE_CONTENT = Buffer.from("\x7fELF", "latin1");
 /** The build time of the images: their files are older than any container. */
 const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);

@@ -55,7 +55,7 @@ export class HostPorts {
     this.#pods.delete(ip);
   }
 
-  /** Where a packet to an address of the node goes; undefined: no host port has it. */
+  /** The target of a packet to an address of the node; undefined if no host port matches. */
   find(protocol: "tcp" | "udp", { ip, port }: SocketAddress): SocketAddress | undefined {
     for (const ports of this.#pods.values()) {
       for (const one of ports) {

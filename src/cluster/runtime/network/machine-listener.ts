@@ -17,7 +17,7 @@ export interface MachinePort {
   readonly purpose: string;
 }
 
-/** Carries what arrives into the node's network. */
+/** Carries connections and datagrams into the node's network. */
 export interface Inwards {
   connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection>;
   exchange(from: SocketAddress, to: SocketAddress, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined>;
@@ -29,7 +29,7 @@ const MAX_CONNECTIONS = 1_024;
 /** Datagrams of one port that await their answer; more are dropped. */
 const MAX_DATAGRAMS = 256;
 
-/** @returns what closes the port, with its connections @throws the error of Node.js: EADDRINUSE, EACCES */
+/** @returns a function that closes the port and its connections @throws the error of Node.js: EADDRINUSE, EACCES */
 export function listenOnMachine(port: MachinePort, inwards: Inwards): Promise<() => void> {
   return port.protocol === "tcp" ? listenTcp(port, inwards) : listenUdp(port, inwards);
 }
@@ -61,7 +61,7 @@ async function carry(socket: Socket, to: SocketAddress, inwards: Inwards, signal
     const from = { ip: MACHINE_ADDRESS, port: socket.remotePort ?? 0 };
     relay(socket, duplexOf(await inwards.connect(from, to, either), signal));
   } catch {
-    // This machine has accepted the connection already: breaking it is the closest to refusing it.
+    // This machine has already accepted the connection, so breaking it is the closest to a refusal.
     socket.resetAndDestroy();
   }
 }

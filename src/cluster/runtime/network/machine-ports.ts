@@ -4,12 +4,12 @@ import { messageOf } from "../../../util/errors.js";
 import { type Inwards, listenOnMachine, type MachinePort } from "./machine-listener.js";
 import type { Peers } from "./peers.js";
 
-/** How often a port that another node of the cluster has is tried again. */
+/** The interval for retrying a port that another node of the cluster has. */
 const RETRY_MS = 2_000;
 
 interface Entry {
   readonly port: MachinePort;
-  /** waiting: another node of the cluster has the port; failed: another program has it, and nothing tries again */
+  /** waiting: another node of the cluster has the port; failed: another program has it, and there is no retry */
   state: "opening" | "open" | "waiting" | "failed";
   isClosed: boolean;
   close: () => void;
@@ -29,9 +29,9 @@ export class MachinePortError extends Error {
 }
 
 /**
- * The ports of this machine's loopback interface that lead into the network of a node: host ports of its pods, node ports, and
- * what pods in the network of the node listen on. The nodes of a cluster share the machine, so that a port leads to
- * the first node that opens it; when that one closes it, another one takes it over.
+ * The ports of this machine's loopback interface that lead into the network of a node: host ports of its pods, node
+ * ports, and ports that pods in the node's network listen on. The nodes of a cluster share the machine, so that a port
+ * leads to the first node that opens it; when that one closes it, another one takes it over.
  */
 export class MachinePorts {
   readonly #entries = new Map<string, Entry>();
@@ -64,7 +64,7 @@ export class MachinePorts {
     this.#announce();
   }
 
-  /** Opens and closes ports until a group has these. One that another program has is reported, once. */
+  /** Opens and closes ports until a group has exactly these. Reports a port of another program once. */
   async replace(group: string, ports: readonly MachinePort[]): Promise<void> {
     const wanted = new Map(ports.map((port) => [keyOf(port), port]));
     for (const key of this.#groups.get(group) ?? []) {
@@ -127,7 +127,7 @@ export class MachinePorts {
     await Promise.all(waiting.map(([key, entry]) => this.#try(key, entry).catch((error) => this.#fail(entry, error))));
   }
 
-  /** Lets the other nodes know what is open here, or about to be. */
+  /** Publishes the open ports of this node, and those about to open, to the other nodes. */
   #announce(): void {
     const held = [...this.#entries].filter(([, { state }]) => state === "opening" || state === "open");
     this.deps.peers()?.announcePorts(held.map(([key]) => key));

@@ -7,7 +7,7 @@ import { isNetErrno, NetError } from "../../../util/net/net-error.js";
 import type { Connection, SocketAddress } from "../../shell/process/ports.js";
 import { connectionOf } from "./socket-connection.js";
 
-/** Servers of the control plane listen on this machine itself. Nothing else of it can be reached from pods. */
+/** Servers of the control plane listen on this machine itself. Pods cannot reach any other server on it. */
 const LOOPBACK = "127.0.0.1";
 
 /** Connects to a server of the control plane. @throws NetError; the signal's reason */

@@ -31,20 +31,20 @@ type NextHop =
   | { readonly kind: "machine" }
   | { readonly kind: "none"; readonly errno: NetErrno; readonly afterMs: number };
 
-/** How many nodes a packet may pass: the client's, that of a node port, that of the endpoint. */
+/** The number of nodes that a packet can pass: the client's, the node port's, the endpoint's. */
 const TTL = 3;
 /** Linux asks three times, a second apart, who has an address of its own network (mcast_solicit). */
 const ARP_TIMEOUT_MS = 3_000;
 /** Connections to other nodes at a time. */
 const MAX_PEER_CONNECTIONS = 4_096;
-/** How long a datagram's answer from another node is awaited: as long as conntrack remembers a datagram without one. */
+/** The wait for a datagram's answer from another node: as long as conntrack remembers an unanswered datagram. */
 const DATAGRAM_PATIENCE_MS = 30_000;
 
 export interface NodeNetworkDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly trace: Trace;
-  /** the `-v` level that shows what the rules of Services decide */
+  /** the `-v` level of decisions by the rules of Services */
   readonly traceLevel: Level;
 }
 
@@ -68,7 +68,7 @@ export class NodeNetwork implements Route {
   constructor(
     readonly deps: NodeNetworkDeps,
     readonly addresses: Addresses,
-    /** undefined: it has only that of the bridge */
+    /** undefined: only the bridge's address */
     readonly address?: string,
   ) {
     const own = address === undefined ? [] : [address];
@@ -104,7 +104,7 @@ export class NodeNetwork implements Route {
     this.peers?.announce(cidr);
   }
 
-  /** Opens ports of this machine that lead into the network: host ports, node ports, and what the node itself listens on. */
+  /** Opens ports of this machine that lead into the network: host ports, node ports, and the node's own listeners. */
   openMachine(): MachinePorts {
     const connect = (from: SocketAddress, to: SocketAddress, signal: AbortSignal) => this.connect(from, to, signal);
     const exchange = (from: SocketAddress, to: SocketAddress, bytes: Buffer, signal: AbortSignal) =>
@@ -167,7 +167,7 @@ export class NodeNetwork implements Route {
     }
   }
 
-  /** The rules first, as for any packet that a kernel receives: what they change is routed. */
+  /** The rules come first, as for any packet that a kernel receives; their result is routed. */
   #route(flow: Flow): { readonly flow: Flow; readonly hop: NextHop } {
     const { protocol, from, to } = flow;
     const isForNode = this.host.owns(to.ip);
@@ -194,7 +194,7 @@ export class NodeNetwork implements Route {
     return { flow: routed, hop: this.#nextHop(routed) };
   }
 
-  /** The node's address on the way to an endpoint: that of the bridge for its own pods. Mirrors MASQUERADE of iptables. */
+  /** The node's source address for an endpoint: the bridge's for its own pods. Mirrors MASQUERADE of iptables. */
   #masquerade({ ip }: SocketAddress): string {
     return this.#pods.has(ip) ? this.addresses.gateway : (this.host.ip ?? this.addresses.gateway);
   }

@@ -6,7 +6,7 @@ import type { MachinePort } from "./machine-listener.js";
 const LOOPBACK = "127.0.0.1";
 
 /**
- * The ports of this machine for the node ports of a node: those that it does not drop. With externalTrafficPolicy Local, only nodes
+ * The ports of this machine for the node ports that a node does not drop. With externalTrafficPolicy Local, only nodes
  * with an endpoint open them, as a load balancer would choose.
  * @param ip the node's own address
  */
@@ -18,7 +18,7 @@ export function nodePorts({ rules }: RuleTable, ip: string): readonly MachinePor
   });
 }
 
-/** The ports of this machine for what listens in the network of the node, as pods with `hostNetwork` do. */
+/** The ports of this machine for listeners in the node's network, such as pods with `hostNetwork`. */
 export function listenerPorts({ ports, ip = LOOPBACK }: NetworkNamespace): readonly MachinePort[] {
   return (["tcp", "udp"] as const).flatMap((protocol) => {
     return ports.bound(protocol).flatMap((bound) => {

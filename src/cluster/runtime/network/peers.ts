@@ -6,9 +6,9 @@ import { makeFolderSync, replaceFileSync } from "../../../util/os/files.js";
 import { isRecord } from "../../../util/records.js";
 import { parseCidr } from "./cidr.js";
 
-/** How the runtimes of one cluster find one another: each writes a file to a shared folder. */
+/** The runtimes of one cluster find each other through a shared folder: each writes a file to it. */
 export interface PeerOptions {
-  /** the same for all nodes of a cluster; only its user may read it */
+  /** the same for all nodes of a cluster; only its user can read it */
   readonly folder: string;
   /** this node's name, which names its file */
   readonly node: string;
@@ -20,7 +20,7 @@ export interface Peer {
   /** the path of its socket */
   readonly socket: string;
   readonly cidr: string;
-  /** of the node itself, if it has one besides those of `cidr` */
+  /** the node's own address, if it has one outside `cidr` */
   readonly address?: string;
   /** the ports of this machine that lead to it: `tcp 127.0.0.1:30080` */
   readonly machinePorts?: readonly string[];
@@ -37,8 +37,8 @@ const SUFFIX = ".json";
 const MAX_PEERS = 5_000;
 
 /**
- * The routes to other nodes' pods: what a network plugin gets from the pod CIDRs of the Nodes. Read again when the folder
- * has changed.
+ * The routes to other nodes' pods, which a network plugin takes from the pod CIDRs of the Nodes. Read again after each
+ * change of the folder.
  */
 export class Peers {
   #entries: readonly Entry[] = [];
@@ -63,13 +63,13 @@ export class Peers {
     return readPeer(this.#file, this.options.node)?.cidr;
   }
 
-  /** Lets the other nodes find this one's pods. @throws the file system's error */
+  /** Publishes this node's pod range to the other nodes. @throws the file system's error */
   announce(cidr: string): void {
     this.#cidr = cidr;
     this.#write();
   }
 
-  /** Lets the other nodes know which ports of this machine lead here. @throws the file system's error */
+  /** Publishes the ports of this machine that lead here. @throws the file system's error */
   announcePorts(ports: readonly string[]): void {
     if (sameJson(ports, this.#ports)) return;
     this.#ports = ports;
@@ -85,11 +85,11 @@ export class Peers {
       machinePorts: this.#ports,
       pid: process.pid,
     };
-    // A rename changes the time of the folder, by which the others notice.
+    // A rename changes the folder's time, which the other nodes watch.
     replaceFileSync(this.#file, JSON.stringify(own));
   }
 
-  /** The node to which a port of this machine leads; undefined: to none, or to this one. */
+  /** The other node to which a port of this machine leads; undefined if there is none. */
   holderOf(port: string): Peer | undefined {
     this.#refresh();
     return this.#entries.find(({ machinePorts = [], pid }) => machinePorts.includes(port) && isRunning(pid));
@@ -122,7 +122,7 @@ export class Peers {
   }
 }
 
-/** The runtimes of a cluster that run, by node. */
+/** The running runtimes of a cluster, by node. */
 export function listPeers(folder: string): readonly Peer[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
@@ -131,12 +131,12 @@ export function listPeers(folder: string): readonly Peer[] {
     .sort()
     .flatMap((name) => {
       const peer = readPeer(join(folder, name), decodeURIComponent(name.slice(0, -SUFFIX.length)));
-      // A killed runtime leaves its file, and its range can belong to another node by now.
+      // A killed runtime leaves its file, and another node may have its range now.
       return peer === undefined || !isRunning(peer.pid) ? [] : [peer];
     });
 }
 
-/** @returns undefined for a file that is not there, or was not written by a runtime */
+/** @returns undefined if the file does not exist, or no runtime wrote it */
 function readPeer(path: string, node: string): Peer | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));

@@ -14,7 +14,7 @@ export function relay(a: Duplex, b: Duplex): void {
 function closeWith(closing: Duplex, other: Duplex): void {
   closing.on("error", () => closing.destroy());
   closing.once("close", () => {
-    // What it has sent completely still reaches the other side.
+    // Bytes that it sent before still reach the other side.
     if (closing.readableEnded && !other.writableFinished) other.once("finish", () => other.destroy());
     else other.destroy();
   });

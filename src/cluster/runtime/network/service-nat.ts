@@ -8,13 +8,13 @@ export interface NatPacket {
   readonly protocol: "tcp" | "udp";
   readonly from: SocketAddress;
   readonly to: SocketAddress;
-  /** whose it is; `outside`: neither a pod nor this node has sent it */
+  /** its sender; `outside`: neither a pod nor this node */
   readonly sender: "pods" | "node" | "outside";
   /** whether it is for the node itself */
   readonly isForNode: boolean;
 }
 
-/** What the rules decided about a packet, and why. */
+/** The rules' decision about a packet, and the reason. */
 export interface NatDecision {
   readonly rule: ServiceRule;
   readonly verdict: Exclude<Verdict, { readonly kind: "dnat" }> | ChosenEndpoint;
@@ -42,7 +42,7 @@ interface Affinity {
 export class ServiceNat {
   #table: RuleTable = NO_RULES;
   #byKey = new Map<string, ServiceRule[]>();
-  /** by service and client: where it went last */
+  /** the last endpoint, by service and client */
   readonly #affinity = new Map<string, Affinity>();
 
   constructor(readonly deps: { readonly clock: Clock; readonly random: Random }) {}
@@ -63,7 +63,7 @@ export class ServiceNat {
     }
   }
 
-  /** @returns undefined if no rule is about the packet */
+  /** @returns undefined if no rule matches the packet */
   decide(packet: NatPacket): NatDecision | undefined {
     const rule = this.#find(packet);
     if (rule === undefined) return undefined;
@@ -71,7 +71,7 @@ export class ServiceNat {
     if (verdict.kind !== "dnat") return { rule, verdict };
     const { endpoint, why } = this.#choose(rule, verdict, packet.from.ip);
     const to = parseEndpoint(endpoint);
-    // An endpoint that calls its own service would answer itself directly, without the way back through the rules.
+    // An endpoint that calls its own service would otherwise answer itself directly, bypassing the rules.
     const isMasqueraded = verdict.masquerade === true || to.ip === packet.from.ip;
     return {
       rule,

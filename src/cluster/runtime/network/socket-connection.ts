@@ -34,7 +34,7 @@ export function connectionOf(stream: Duplex, peer: SocketAddress): Connection {
         () => stream.resume(),
       );
     } catch {
-      // The reader is gone: what still comes is dropped.
+      // The reader is gone, so later bytes are dropped.
     }
   });
   // A connection that breaks looks as if the other side had closed it.

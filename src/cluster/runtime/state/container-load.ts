@@ -1,9 +1,9 @@
 import type { Clock, Timer } from "../../../util/clock.js";
 import { type HeldMemory, OutOfMemoryError } from "../../shell/process/memory-account.js";
 
-/** What a container uses without that its processes do anything. */
+/** The simulated usage of a container, independent of its processes. */
 export interface LoadSettings {
-  /** how fast its first process takes memory */
+  /** the rate at which its first process takes memory */
   readonly leakBytesPerSecond: number;
   /** CPU, up to the container's limit */
   readonly burnMilliCores: number;

@@ -35,7 +35,7 @@ export interface CoreOptions {
   readonly podCidr: string;
   /** the `-v` level that shows state changes in the trace */
   readonly traceLevel: 1 | 2 | 3 | 4;
-  /** what the processes of all containers may hold together */
+  /** the memory limit of all containers' processes together */
   readonly memoryBytes: number;
   /** see NetworkOptions */
   readonly nodeAddress?: string;
@@ -58,7 +58,7 @@ export class RuntimeCore {
   /** the time and the memory that all containers share */
   readonly scheduler = new Scheduler();
   readonly memory: MemoryPool;
-  /** the addresses of pods and who listens there */
+  /** the addresses of pods and their listeners */
   readonly network: NodeNetwork;
   readonly events = new EventHub();
   readonly changes: Changes;

@@ -14,7 +14,7 @@ export function checkDevices(devices: readonly ContainerDevice[]): void {
   }
 }
 
-/** An image's tree with the devices of a container in it. The tree itself stays as it is. */
+/** A copy of an image's tree with a container's devices. The tree itself does not change. */
 export function withDevices(tree: DirectoryNode, devices: readonly ContainerDevice[], nowMs: number): DirectoryNode {
   let root = tree;
   for (const { hostPath, containerPath } of devices) {

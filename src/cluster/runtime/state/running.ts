@@ -40,7 +40,7 @@ export interface ContainerEnd {
 }
 
 /**
- * A reader of a container's output besides the log: attach. The container waits for the returned promise, as
+ * A reader of a container's output in addition to the log: attach. The container waits for the returned promise, as
  * containerd's output waits for the slowest attached client. Must not throw or reject.
  */
 export type OutputListener = (stream: LogStream, bytes: Uint8Array, signal: AbortSignal) => Promise<void> | void;
@@ -52,10 +52,10 @@ export class RunningContainer {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly init: Process;
-  /** what it uses without that its processes do anything */
+  /** the simulated usage, independent of its processes */
   readonly load: ContainerLoad;
   readonly log: CriLog | undefined;
-  /** what is attached to its stdin; undefined without stdin, or with a terminal */
+  /** the clients attached to its stdin; undefined without stdin, or with a terminal */
   readonly stdin: Pipe | undefined;
   /** undefined without `tty` */
   readonly terminal: Terminal | undefined;
@@ -107,7 +107,7 @@ export class RunningContainer {
   #sink(stream: LogStream): ByteSink {
     let burst = 0;
     const write = (bytes: Uint8Array, signal: AbortSignal): Promise<void> | void => {
-      // Short lines need more in the log than in the pipe.
+      // Short lines take more space in the log than in the pipe.
       burst += Math.max(bytes.length, this.log?.write(stream, bytes) ?? 0);
       const waits: Promise<void>[] = [];
       for (const listener of this.#listeners) {

@@ -55,7 +55,7 @@ export class Sandboxes {
     return sandbox;
   }
 
-  /** Opens the host ports of a new sandbox. One that cannot be opened ends it. @throws RpcError */
+  /** Opens the host ports of a new sandbox. If one cannot be opened, the sandbox ends. @throws RpcError */
   async openHostPorts(sandbox: Sandbox): Promise<void> {
     const { ip, config, metadata } = sandbox;
     if (ip === undefined || config.portMappings.length === 0) return;

@@ -28,7 +28,7 @@ export function checkSecurity({ linux }: ContainerConfig): void {
   if (!security.privileged) seccompMode(security);
 }
 
-/** What the container's processes may do, from its configuration and its sandbox's. */
+/** The rights of a container's processes, from its configuration and its sandbox's. */
 export function confinementOf({ linux }: ContainerConfig, sandbox: PodSandboxConfig): Confinement {
   const security = linux?.securityContext;
   const isPrivileged = security?.privileged === true;

@@ -79,7 +79,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   };
 }
 
-/** What an image uses is what its own program uses: not a shell that a pod starts in its place. */
+/** The usage of an image is that of its own program, not of a shell that a pod starts instead. */
 function usageOf({ config: { command }, image: { definition } }: Container): ImageUsage | undefined {
   const program = command[0]?.split("/").at(-1);
   const isOwn = program === undefined || definition.repositories.some((name) => name.endsWith(`/${program}`));

@@ -4,9 +4,9 @@ import { NS_PER_UNIT } from "../../shell/process/cpu.js";
 import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
 
-/** What the start of a container costs: its runtime and its first process. */
+/** The CPU time of a container's start: its runtime and its first process. */
 const START_NS = 20_000_000;
-/** What any process holds: its stack and the pages of its program. */
+/** The memory of any process: its stack and the pages of its program. */
 const BASE_BYTES_PER_PROCESS = 512 * 1024;
 /** The kernel counts the pages of a cgroup. */
 const PAGE_BYTES = 4096;

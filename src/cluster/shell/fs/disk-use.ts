@@ -4,10 +4,10 @@ import type { Clock } from "../../../util/clock.js";
 import { FsError } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 
-/** What a container can add to the machine's disk through its mounts. A sparse file counts with its size. */
+/** The limit of what a container can add to the machine's disk through its mounts. A sparse file counts with its size. */
 const MAX_BYTES = 1024 ** 3;
 const MAX_NAMES = 50_000;
-/** What it leaves free there: the lower of both. */
+/** The space that must stay free there: the lower of both values. */
 const MIN_FREE_BYTES = 1024 ** 3;
 const MIN_FREE_SHARE = 0.1;
 const BYTES_PER_LOOK = 1024 ** 2;
@@ -50,7 +50,7 @@ export class DiskUse {
     this.#bytes = Math.max(0, this.#bytes - bytes);
   }
 
-  /** The name goes; its content too if it was a file's only one. */
+  /** Removes the name, and the content if it was the file's only name. */
   removeName(hostPath: string): void {
     const stat = lstatSync(hostPath, { throwIfNoEntry: false });
     if (stat === undefined) return;
@@ -58,7 +58,7 @@ export class DiskUse {
     if (stat.isFile() && stat.nlink === 1) this.shrink(stat.size);
   }
 
-  /** Others may have removed what this container has written. */
+  /** Others may have removed files of this container. */
   #measure(): void {
     if (this.clock.now() - this.#measuredMs < MEASURE_PERIOD_MS) return;
     this.#measuredMs = this.clock.now();

@@ -66,7 +66,7 @@ export function openForReading(fs: ContainerFs, path: string, random: Random): B
   return new FileSource(fs, path);
 }
 
-/** How a file is opened for writing: at its end, or at an offset. What follows the offset is cut off or kept. */
+/** How a file is opened for writing: at its end, or at an offset. Content after the offset is cut off or kept. */
 export interface OpenForWriting {
   readonly append: boolean;
   readonly offset?: number;

@@ -49,7 +49,7 @@ export async function holds(expression: ConditionalExpression, shell: Shell): Pr
 }
 
 const MAX_PATTERN_LENGTH = 1_024;
-/** What is matched in one go here: some ten ms. A step is an instruction of the pattern on a character of the text. */
+/** The limit for a match in this process: some ten ms. A step is an instruction of the pattern on a character of the text. */
 const MAX_STEPS = 200_000;
 
 /** In linear time; long ones in a process of their own. @throws ShellError for a pattern that is invalid or too long */
@@ -141,7 +141,7 @@ function modified(name: string, shell: Shell): number | undefined {
   return shell.files.exists(path) ? shell.files.stat(path).mtimeMs : undefined;
 }
 
-/** Longer texts are not read: that would take long. */
+/** Longer texts are refused, because reading them takes long. */
 const MAX_INTEGER_LENGTH = 64;
 
 function integer(text: string): bigint {

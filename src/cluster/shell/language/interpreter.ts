@@ -19,7 +19,7 @@ import { Traps } from "./traps.js";
 /** The work of starting a process. */
 const UNITS_PER_FORK = 5;
 const MIN_HELD_BYTES = 2048;
-/** Where a shell's stack of 8 MB ends, about. */
+/** About the depth at which a shell's stack of 8 MB ends. */
 const MAX_TEXT_DEPTH = 2000;
 
 /**
@@ -328,7 +328,7 @@ function childProgram(
   };
 }
 
-/** The command of a script that has no other. */
+/** The command of a script with a single one. */
 function onlyCommandOf({ statements }: ScriptNode): CommandNode | undefined {
   const [statement, ...others] = statements;
   const [pipeline, ...more] = statement?.pipelines ?? [];

@@ -13,8 +13,8 @@ const ENDINGS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Which process group has the terminal. Mirrors ash's job control (busybox shell/ash.c: setjobctl, waitforjob), without
- * stopped jobs.
+ * Decides which process group has the terminal. Mirrors ash's job control (busybox shell/ash.c: setjobctl, waitforjob),
+ * without stopped jobs.
  */
 export class JobControl {
   constructor(

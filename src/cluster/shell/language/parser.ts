@@ -1,2 +1,2 @@
-// just-bash's parser alone: a bundle then has none of its commands.
+// Only just-bash's parser, so that a bundle does not include its commands.
 export { parse } from "just-bash";

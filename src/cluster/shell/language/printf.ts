@@ -111,7 +111,7 @@ function integer(verb: string, arg: string, flags: string, precision: number | u
   const bases: Readonly<Record<string, number>> = { x: 16, X: 16, o: 8 };
   const base = bases[verb] ?? 10;
   const given = match?.[1] === "-" ? -size : size;
-  // As busybox does: what strtoll and strtoull refuse is 0.
+  // As in busybox, texts that strtoll and strtoull refuse are 0.
   const isSigned = base === 10 && verb !== "u";
   const isTooLarge = isSigned ? given !== BigInt.asIntN(64, given) : size >= 2n ** 64n;
   const value = isTooLarge ? 0n : given;
@@ -128,7 +128,7 @@ function signed(text: string, isNegative: boolean, flags: string): string {
   return flags.includes("+") ? `+${text}` : flags.includes(" ") ? ` ${text}` : text;
 }
 
-/** @returns what comes before the padding, its character and count, and what comes after it */
+/** @returns the text before the padding, the padding's character and count, and the text after it */
 function padding(text: string, flags: string, width: number, verb: string): readonly [string, string, number, string] {
   const count = width > text.length ? width - text.length : 0;
   if (flags.includes("-")) return [text, " ", count, ""];

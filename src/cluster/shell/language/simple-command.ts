@@ -132,7 +132,7 @@ async function withAssignments(node: SimpleCommandNode, shell: Shell, run: () =>
   }
 }
 
-/** Where a shell's stack of 8 MB ends, about. */
+/** About the depth at which a shell's stack of 8 MB ends. */
 const MAX_FUNCTION_DEPTH = 2000;
 
 /** Calls a shell function. */

@@ -7,7 +7,7 @@ export interface Variable {
   readonly value: string;
   readonly isExported: boolean;
   readonly isReadonly: boolean;
-  /** of a large value: shared by all shells that have a copy of the variable */
+  /** for a large value: shared by all shells with a copy of the variable */
   readonly memory: SharedMemory | undefined;
 }
 
@@ -27,9 +27,9 @@ export type ShellOption = "e" | "u" | "x" | "f" | "n" | "a" | "pipefail";
 
 /** Values of this length or more are shared when a shell forks; shorter ones count for each copy. */
 const SHARED_LENGTH = 4096;
-/** What a variable needs besides its value, in bytes. */
+/** The memory of a variable in addition to its value, in bytes. */
 const BYTES_PER_VARIABLE = 96;
-/** What a node of a syntax tree needs, in bytes. */
+/** The memory of a node of a syntax tree, in bytes. */
 const BYTES_PER_NODE = 120;
 
 /** The state of a shell between two commands. A subshell gets a copy. */
@@ -38,7 +38,7 @@ export class ShellState {
   readonly #functions = new Map<string, FunctionDefNode>();
   /** the memory of its process; undefined until the process runs */
   #memory: HeldMemory | undefined;
-  /** what it holds there: short variables, functions and parameters */
+  /** its size there: short variables, functions and parameters */
   #heldBytes = 0;
   /** former values that still hold memory */
   readonly #saved = new Set<Saved>();
@@ -83,7 +83,7 @@ export class ShellState {
     memory.hold(this.#heldBytes);
   }
 
-  /** Gives up its part of what it shares with other shells. Its process has ended, or was never started. */
+  /** Releases its share of memory shared with other shells. Its process has ended, or was never started. */
   release(): void {
     if (this.#isReleased) return;
     for (const variable of this.#variables.values()) variable.memory?.release();

@@ -57,7 +57,7 @@ export async function askNameServer(
       query.useTcp === true ? undefined : await self.machine.network.sendDatagram(server, bytes, limit.signal);
     if (overUdp !== undefined && (overUdp.readUInt16BE(2) & TRUNCATED_RESPONSE) === 0)
       return readAnswer(overUdp, id, "UDP");
-    // A lost datagram is not answered: only the time tells.
+    // A lost datagram is not answered, so only a timeout shows it.
     if (overUdp === undefined && query.useTcp !== true)
       return await self.machine.clock.sleep(query.timeoutMs, limit.signal).then(() => undefined);
     const overTcp = await exchangeTcp(self, server, bytes, limit.signal);
@@ -89,7 +89,7 @@ async function exchangeTcp(
   }
 }
 
-/** @returns undefined for what is no answer to the query */
+/** @returns undefined if it does not answer the query */
 function readAnswer(bytes: Buffer, id: number, protocol: "UDP" | "TCP"): DnsAnswer | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;
   try {

@@ -1,6 +1,6 @@
 import type { Self } from "../process/process.js";
 
-/** What /etc/resolv.conf says. Mirrors resolv.conf(5). */
+/** The settings of /etc/resolv.conf. Mirrors resolv.conf(5). */
 export interface ResolvConf {
   readonly nameservers: readonly string[];
   readonly search: readonly string[];

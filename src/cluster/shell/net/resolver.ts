@@ -8,7 +8,7 @@ const DNS_PORT = 53;
 
 /**
  * Looks up the IPv4 addresses of a name, as getaddrinfo does in a container: /etc/hosts first, then the name servers.
- * @returns none if the name is not known
+ * @returns an empty list if the name is unknown
  * @throws the signal's reason
  */
 export async function lookUpHost(self: Self, host: string, signal = self.signal): Promise<readonly string[]> {
@@ -36,11 +36,11 @@ function fromHostsFile({ machine }: Self, host: string): readonly string[] {
 
 /** What the name servers know of a name. */
 export interface SearchResult {
-  /** the name that was found last: with its search domain, if it has one */
+  /** the last name that was found, with its search domain */
   readonly name: string;
   /** `NOERROR`, `NXDOMAIN`, `SERVFAIL`; undefined: no server answered */
   readonly rcode: string | undefined;
-  /** of the type that was asked for, and CNAMEs on the way */
+  /** the records of the requested type, and the CNAMEs that lead to them */
   readonly answers: readonly Answer[];
 }
 
@@ -64,7 +64,7 @@ export async function search(
   for (const candidate of namesToTry(name, readResolvConf(self))) {
     result = await ask(self, candidate, type, options, signal);
     if (result.answers.some((one) => one.type === type)) return result;
-    // No server answers: the other domains would wait as long.
+    // No server answers, so the other domains would wait as long.
     if (result.rcode === undefined) return result;
   }
   return result;
@@ -89,7 +89,7 @@ export async function ask(
         const answer = await askNameServer(self, { ip, port: DNS_PORT }, query, signal);
         if (answer === undefined) continue;
         rcode = answer.rcode;
-        // Another server may know what this one cannot find out.
+        // Another server may be able to answer.
         if (rcode === "SERVFAIL") continue;
         return { name, rcode, answers: answer.answers };
       } catch (error) {

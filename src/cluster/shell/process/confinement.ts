@@ -1,4 +1,4 @@
-/** What the processes of a container may do. Differs: programs only report it, except where they name it. */
+/** The rights of a container's processes. Differs: programs only report them, unless they mention a right themselves. */
 export interface Confinement {
   readonly isPrivileged: boolean;
   /** the bounding set, as names without `CAP_` */
@@ -8,7 +8,7 @@ export interface Confinement {
   readonly seccomp: 0 | 2;
   /** by their names: `kernel.shm_rmid_forced` */
   readonly sysctls: Readonly<Record<string, string>>;
-  /** of all its processes: the higher, the sooner the kernel kills them when the machine has no memory left */
+  /** the score of all its processes: the higher, the sooner the kernel kills them when the machine runs out of memory */
   readonly oomScoreAdj: number;
   /** the command of PID 1 if the container has no PID namespace of its own */
   readonly firstCommand: string;

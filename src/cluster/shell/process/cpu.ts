@@ -1,4 +1,4 @@
-/** What a unit of work stands for. CPU time is counted and not measured: the containers share a thread. */
+/** The CPU time of a unit of work. It is counted, not measured, because the containers share a thread. */
 export const NS_PER_UNIT = 8_000;
 /** The work between two turns of the event loop, in units. A unit is a simple command; 200 take one or two ms. */
 const UNITS_PER_TURN = 200;
@@ -76,12 +76,12 @@ export class CpuTime {
   readonly #weight: number;
   /** newest last */
   readonly #arriving: Waiter[] = [];
-  /** those before them, newest first: taking one from the end moves no other */
+  /** the earlier ones, newest first, because taking from the end moves no others */
   #waiting: Waiter[] = [];
 
   /**
    * @param shares CPU shares of the container; undefined or 0: 1,024
-   * @param limitMilliCores its quota, which only programs heed that stand for the work of whole cores
+   * @param limitMilliCores its quota, which only affects programs that simulate the work of whole cores
    */
   constructor(
     readonly scheduler: Scheduler,

@@ -1,5 +1,5 @@
 const MIB = 1024 * 1024;
-/** What the processes of a container without a memory limit may hold: they are in this process's memory. */
+/** The limit for a container without a memory limit, because its data is in this process's memory. */
 export const DEFAULT_HELD_BYTES = 64 * MIB;
 /** The longest variable, word or line. Operations on it are not interrupted. */
 const MAX_TEXT_BYTES = 8 * MIB;
@@ -18,7 +18,7 @@ export class OutOfMemoryError extends Error {
  */
 export type KillReason = "limit" | "pool" | "text" | "asked";
 
-/** What a process wants to hold in addition. */
+/** The additional memory that a process requests. */
 interface Need {
   readonly bytes: number;
   /** undefined for a pipe, whose bytes belong to no process */
@@ -71,7 +71,7 @@ export class MemoryAccount {
   #heldBytes = 0;
   #isClosed = false;
   readonly #processes = new Set<HeldMemory>();
-  /** called for each process that is killed, before it is */
+  /** called before each kill of a process */
   onKill: (process: HeldMemory, reason: KillReason) => void = () => {};
 
   /**
@@ -92,7 +92,7 @@ export class MemoryAccount {
     return this.#heldBytes;
   }
 
-  /** What all processes together may hold. Above the pool's limit, the pool kills. */
+  /** The limit of all processes together. The pool enforces its own limit. */
   get maxHeldBytes(): number {
     return this.limitBytes === undefined ? DEFAULT_HELD_BYTES : this.limitBytes - this.#reportedBytes;
   }
@@ -132,7 +132,7 @@ export class MemoryAccount {
     this.#heldBytes -= bytes;
   }
 
-  /** The container has ended: whatever is still counted is garbage. */
+  /** The container has ended, so all remaining counts are garbage. */
   close(): void {
     this.release(this.#heldBytes);
     this.#isClosed = true;
@@ -141,7 +141,7 @@ export class MemoryAccount {
   /**
    * Kills the process that uses the most memory. Mirrors oom_evaluate_task: of equal ones, the newest.
    * Differs: oom_score_adj is equal in a container, so it changes nothing.
-   * @throws OutOfMemoryError if that is the process in need, or if no process is left
+   * @throws OutOfMemoryError if that is the requesting process, or if no process is left
    */
   killLargest(reason: KillReason, need: Need): void {
     const victim = this.#largest(need);
@@ -159,7 +159,7 @@ export class MemoryAccount {
     }
   }
 
-  /** The process in need would have grown until the limit. */
+  /** The requesting process would have grown until the limit. */
   #largest({ bytes, by }: Need): HeldMemory | undefined {
     const growth = Math.max(0, Math.min(bytes, this.maxHeldBytes - this.#heldBytes));
     let largest: HeldMemory | undefined;
@@ -228,7 +228,7 @@ export class HeldMemory {
     return this.#isOver;
   }
 
-  /** All that counts when the largest process is looked for. What several share counts for each, as in the kernel's RSS. */
+  /** The memory that counts in the search for the largest process. Shared memory counts for each, as in the kernel's RSS. */
   get usedBytes(): number {
     return this.#shared.reduce((sum, bytes) => sum + bytes(), this.#bytes + this.#reportedBytes);
   }
@@ -260,7 +260,7 @@ export class HeldMemory {
   }
 
   /**
-   * Checks a text before it is made.
+   * Checks the size of a text before it is built.
    * @throws OutOfMemoryError if the container has less memory left, or for a text beyond the limit
    */
   requireText(length: number): void {
@@ -280,12 +280,12 @@ export class HeldMemory {
     return new SharedMemory(this.account, bytes, this);
   }
 
-  /** @param bytes what the process shares with others when it is called */
+  /** @param bytes returns the current size of memory shared with others */
   countShared(bytes: () => number): void {
     this.#shared.push(bytes);
   }
 
-  /** @param run releases what the process shares with others, when it ends; disposing the result takes it back */
+  /** @param run releases shared memory when the process ends; disposing the result unregisters it */
   onEnd(run: () => void): Disposable {
     if (this.#isOver) run();
     else this.#onEnd.add(run);

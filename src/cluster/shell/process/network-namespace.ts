@@ -3,7 +3,7 @@ import { NetError } from "../../../util/net/net-error.js";
 import { ownedConnection } from "./owned-connection.js";
 import { type Connection, Ports, type SocketAddress } from "./ports.js";
 
-/** What carries packets that leave a network namespace. */
+/** The router of packets that leave a network namespace. */
 export interface Route {
   /** @returns the client's side @throws NetError; the signal's reason */
   connect(from: SocketAddress, to: SocketAddress, signal: AbortSignal): Promise<Connection>;
@@ -23,7 +23,7 @@ const LAST_CLIENT_PORT = 60_999;
 /** How long Linux sends SYNs that nothing answers (tcp_syn_retries = 6). */
 export const SYN_TIMEOUT_MS = 127_000;
 
-/** Whether an address is the loopback of whoever uses it. */
+/** Whether an address is a loopback address, which means the sender itself. */
 function isLoopbackIp(ip: string): boolean {
   return ip.startsWith("127.") || ip === "::1";
 }
@@ -34,14 +34,13 @@ export class NetworkNamespace {
   #nextPort = FIRST_CLIENT_PORT;
 
   /**
-   * @param ips its addresses besides loopback, the first one for what it sends: one for a pod; those of the node change
-   * with its pod CIDR
+   * @param ips its addresses in addition to loopback; the first is the source address. A pod has one; the node's change with its pod CIDR
    */
   constructor(
     readonly ips: () => readonly string[],
     readonly clock: Clock,
     readonly route: Route,
-    /** the node routes what is sent to its own addresses as well: the rules of Services apply there */
+    /** the node also routes packets to its own addresses, because the rules of Services apply there */
     readonly isNode = false,
   ) {}
 
@@ -50,7 +49,7 @@ export class NetworkNamespace {
     return this.ips()[0];
   }
 
-  /** Whether what is sent to the address stays in this network. */
+  /** Whether packets to the address stay in this network. */
   owns(ip: string): boolean {
     return isLoopbackIp(ip) || this.ips().includes(ip);
   }

@@ -25,10 +25,10 @@ export type DatagramListener = (bytes: Buffer, from: SocketAddress) => Promise<B
 /** A listener on all addresses of the network. */
 const ANY = "0.0.0.0";
 
-/** The open connections of a network's listeners: as many as a server may have open files on a usual node. */
+/** The limit of open connections of a network's listeners: a server's limit of open files on a usual node. */
 const MAX_CONNECTIONS = 1_024;
 
-/** What listens on one protocol's ports, by port and address. */
+/** The listeners of one protocol, by port and address. */
 class Bindings<L> {
   readonly #byPort = new Map<number, Map<string, L>>();
 
@@ -126,7 +126,7 @@ export class Ports {
     return { incoming: toClient.reader, outgoing: toServer.writer, peer: to };
   }
 
-  /** What the listeners are bound to; `0.0.0.0`: all addresses. */
+  /** The addresses of the listeners; `0.0.0.0`: all addresses. */
   bound(protocol: "tcp" | "udp"): readonly SocketAddress[] {
     return (protocol === "tcp" ? this.#tcp : this.#udp).addresses();
   }

@@ -45,12 +45,12 @@ export interface Self extends Invocation {
   /** aborts when the process is killed; every wait must take it */
   readonly signal: AbortSignal;
   readonly machine: Machine;
-  /** what the process holds of its container's memory */
+  /** its part of the container's memory */
   readonly memory: HeldMemory;
   /**
-   * Counts work and gives way to others. Every loop that may run long without another wait calls it.
+   * Counts work and yields to others. Every loop that can run long without another wait must call it.
    * @param units one is a simple command; default 1
-   * @returns undefined to go on at once
+   * @returns undefined to continue at once
    * @throws an AbortError once the process has been killed
    */
   turn(units?: number): Promise<void> | undefined;
@@ -207,7 +207,7 @@ export class Process {
         for (const [signal, handler] of this.#handlers) if (handler !== "ignore") this.#handlers.delete(signal);
       },
     };
-    // Later, once the process table has it: `ps` lists itself.
+    // Deferred until the process table has the process, because `ps` lists itself.
     queueMicrotask(() => void this.#run(program, self));
   }
 
@@ -258,7 +258,7 @@ export class Process {
     if (this.#status !== undefined) return;
     this.#status = status;
     this.#kill?.abort(KILLED);
-    // A job of its parent may keep this object: its shell must not stay with it.
+    // A job of its parent may keep this object, which must not keep its shell alive.
     this.#handlers.clear();
     this.memory.end();
     for (const stream of this.streams) stream.release();
@@ -345,7 +345,7 @@ export class ProcessTable {
     for (const process of this.list()) if (process.group === group) process.kill(signal);
   }
 
-  /** What the kernel does when a namespace's first process has ended. */
+  /** Ends the other processes, as the kernel does when a namespace's first process has ended. */
   killAll(): void {
     for (const process of this.list()) process.kill(SIGKILL);
   }

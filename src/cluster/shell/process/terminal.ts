@@ -96,7 +96,7 @@ export class Terminal {
     return this.#modes;
   }
 
-  /** The new modes apply to input that was typed ahead. */
+  /** The new modes also apply to input that was typed ahead. */
   set modes(modes: TerminalModes) {
     const before = this.#modes;
     this.#modes = modes;

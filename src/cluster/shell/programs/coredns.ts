@@ -68,7 +68,7 @@ const MIN_MESSAGE_BYTES = 12;
 const RESPONSE = 0x80;
 const SERVFAIL = 2;
 
-/** The query as its own answer: the name server cannot be reached. */
+/** The answer if the name server cannot be reached: the query itself. */
 function servfail(query: Buffer): Buffer | undefined {
   if (query.length < MIN_MESSAGE_BYTES) return undefined;
   const answer = Buffer.from(query);
@@ -83,7 +83,7 @@ async function forwardTcp(self: Self, upstream: SocketAddress, connection: Conne
     const server = duplexOf(await self.machine.network.connect(upstream, self.signal), self.signal);
     await pipeline(client, server, client);
   } catch {
-    // The name server, the client or this process has gone.
+    // The name server, the client or this process has ended.
     client.destroy();
   }
 }

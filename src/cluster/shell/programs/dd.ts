@@ -98,7 +98,7 @@ class Copy {
     }
   }
 
-  /** Copies a block in pieces. A pipe gives what it has, as one read of it does. @returns its length; 0 at the end */
+  /** Copies a block in pieces. A pipe returns its available bytes, as a single read does. @returns its length; 0 at the end */
   async #block(source: ByteSource, sink: ByteSink | undefined, blockBytes: number): Promise<number> {
     const { self } = this;
     let length = 0;

@@ -2,7 +2,7 @@ import { baseName } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 
-/** Programs that ask the kernel for something that a container may not be allowed to do, or that show its tables. */
+/** Programs that request operations of the kernel which a container may not be allowed, or that show its tables. */
 
 const REFUSED = "Operation not permitted";
 
@@ -89,7 +89,7 @@ export async function sysctl(self: Self): Promise<number> {
   return code;
 }
 
-/** `nnp`: a program with the setuid bit of root; the kernel ignores the bit if the container may not gain privileges. */
+/** `nnp`: a program with the setuid bit of root; the kernel ignores the bit if the container cannot gain privileges. */
 export async function nnp(self: Self): Promise<number> {
   const { user, confinement } = self.machine;
   await print(self, `Effective uid: ${confinement.noNewPrivileges ? user.uid : 0}\n`);

@@ -38,7 +38,7 @@ async function printAll(self: Self, values: Generator<number | bigint | string>)
   return 0;
 }
 
-/** All but the last value plus the step are safe, and that one ends the loop. */
+/** All sums but the last one are safe integers, and the last one ends the loop. */
 function* safeIntegers(texts: readonly string[]): Generator<number> {
   const [first = 0, step = 1, last = 0] = texts.map(Number);
   for (let value = first; step > 0 ? value <= last : value >= last; value += step) yield value;

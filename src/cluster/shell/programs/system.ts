@@ -60,8 +60,8 @@ export async function pause(self: Self): Promise<number> {
 }
 
 /**
- * A component of the cluster that kubelab runs outside of containers: the container stands for it in the list of pods. Reports
- * so, and ends on a signal.
+ * A component of the cluster that kubelab runs outside of containers: the container represents it in the list of pods.
+ * Prints a note about it, and ends on a signal.
  */
 export async function component(self: Self): Promise<number> {
   const name = self.argv[0]?.split("/").at(-1);

@@ -6,7 +6,7 @@ export interface MatchCommand {
   readonly pattern: string;
 }
 
-/** What just-bash runs: one of its commands, or a script that our interpreter does not support. */
+/** The work of just-bash: one of its commands, or a script that our interpreter does not support. */
 export interface BashCommand {
   /** a command's name, or a script */
   readonly text: string;

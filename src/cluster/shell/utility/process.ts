@@ -19,8 +19,8 @@ const MIB = 1024 * 1024;
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /**
- * What a command holds is limited by its container and by the heap of this process, and its time by nothing: a container
- * that waits for it can kill it. The limits for texts are for what V8 holds without memory (`x = x x`, repeated).
+ * The container and the heap of this process limit a command's memory. Its time has no limit, because the waiting
+ * container can kill it. The limits for texts are for strings that V8 joins without memory (`x = x x`, repeated).
  */
 const EXECUTION_LIMITS = {
   maxExecutionTimeMs: Number.POSITIVE_INFINITY,
@@ -39,11 +39,11 @@ const EXECUTION_LIMITS = {
   maxArrayElements: UNLIMITED,
 };
 
-/** How just-bash ends a command that exceeds one of these limits: its exit code, and the last line of its stderr. */
+/** The exit code and the last line of stderr of a command that exceeds one of just-bash's limits. */
 const LIMIT_EXIT_CODE = 126;
 const LIMIT_MESSAGE = /(size|length|memory) limit exceeded \(\d+ bytes\)\n?$/;
 
-/** Its parent does not use it any more after a shorter time. */
+/** Its parent stops using it after a shorter time. */
 const MAX_IDLE_MS = 20_000;
 
 // The process that runs commands of just-bash for the containers of a runtime. It ends with its parent, or when idle.
@@ -85,7 +85,7 @@ async function match({ subject, pattern }: MatchCommand): Promise<UtilityResult>
   return { stdout: Buffer.alloc(0), stderr: "", exitCode: Number(!isFound) };
 }
 
-/** Runs a command in a shell of its own, on the files of the container. */
+/** Runs a command in a separate shell, on the files of the container. */
 async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<UtilityResult> {
   const bash = new Bash({
     fs: remoteFiles(),

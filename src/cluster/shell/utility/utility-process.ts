@@ -14,10 +14,7 @@ declare const KUBELAB_UTILITY_PROCESS: string;
 const MAX_HEAP_MB = 192;
 /** New objects wait here for the next collection. V8's default, 16 MB, is a third of what most commands need. */
 const MAX_SEMI_SPACE_MB = 2;
-/**
- * Not counted as memory of a command: Node.js and just-bash take 70 MB, and garbage waits for its collection. A real
- * `awk` has neither.
- */
+/** Not counted as memory of a command: Node.js and just-bash take 70 MB, and garbage waits for collection. A real `awk` has neither. */
 const OWN_BYTES = 100_000_000;
 /** How often the memory of a running command is read. Most commands take less time. */
 const LOOK_MS = 20;
@@ -65,14 +62,14 @@ export class UtilityProcess {
     });
     this.#child.once("error", (error) => this.#fail(error));
     this.#child.once("close", (code, signal) => this.#fail(this.#why(code, signal)));
-    // A program that has nothing else to do ends, and its idle processes with it.
+    // Idle processes do not keep their program alive; they end with it.
     this.#child.unref();
     this.#child.channel?.unref();
     (this.#child.stderr as Socket | null)?.unref();
     if (this.#child.pid !== undefined) lowerPriority(this.#child.pid);
   }
 
-  /** whether it can run another command: nothing of the last one may count for the next */
+  /** whether it can run another command, without memory left over from the last one */
   get isUsable(): boolean {
     return this.#failure === undefined && this.#end === undefined && this.#commandBytes === 0;
   }

@@ -65,10 +65,7 @@ function withoutPlace(fact: TraceEvent): TraceEvent {
   return rest;
 }
 
-/**
- * The duration of a request explains nothing, and the actor shows whose request it is, except for a user's different
- * identities.
- */
+/** The duration of a request explains nothing, and the actor shows whose request it is, except for a user's different identities. */
 function withoutEnd({ kind, actor }: TraceEvent, text: string, say: Say): string {
   if (kind !== "request") return text;
   return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, (_, name: string) =>

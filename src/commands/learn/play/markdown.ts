@@ -42,8 +42,7 @@ const CODE = "\u0000";
 const CODE_SPAN = /`[^`]+`/g;
 
 /**
- * Colours each `code` of a text that is otherwise not Markdown. The backticks are removed, also without colour, because
- * they are not typed.
+ * Colours each `code` of a text that is otherwise not Markdown. The backticks are removed, also without colour, because they are not typed.
  */
 export function renderCode(text: string, chalk: ChalkInstance): string {
   return text.replace(CODE_SPAN, (code) => chalk.cyan(code.slice(1, -1)));

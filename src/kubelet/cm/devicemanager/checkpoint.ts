@@ -9,7 +9,7 @@ import type { PodDevicesEntry } from "./pod-devices.js";
 /** Mirrors kubeletDeviceManagerCheckpoint. */
 const CHECKPOINT = "kubelet_internal_checkpoint";
 
-/** What the device manager must know after a restart of the kubelet. Mirrors checkpointData. */
+/** The state that the device manager needs after a restart of the kubelet. Mirrors checkpointData. */
 export interface DeviceCheckpoint {
   readonly podDevices: readonly PodDevicesEntry[];
   /** the healthy devices, by resource */
@@ -36,7 +36,7 @@ export function writeCheckpoint(folder: string, checkpoint: DeviceCheckpoint): P
   return writeFileAtomic(join(folder, CHECKPOINT), marshalCheckpoint(checkpoint), { mode: 0o600 });
 }
 
-/** @returns undefined: there is none. @throws LabError BAD_FILE if it cannot be read, or is corrupt */
+/** @returns undefined if there is none @throws LabError BAD_FILE if it cannot be read, or is corrupt */
 export async function readCheckpoint(folder: string): Promise<DeviceCheckpoint | undefined> {
   const path = join(folder, CHECKPOINT);
   const text = await readIfThere(path);
@@ -67,7 +67,7 @@ export function marshalCheckpoint({ podDevices, registeredDevices }: DeviceCheck
 }
 
 /**
- * Reads what this kubelet or a Go kubelet has written.
+ * Reads the checkpoint of this kubelet or a Go kubelet.
  * Mirrors UnmarshalCheckpoint and VerifyChecksum.
  * @throws Error `checkpoint is corrupted`, or that of the JSON
  */

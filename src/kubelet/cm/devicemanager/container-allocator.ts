@@ -29,14 +29,14 @@ export interface AllocatorDeps {
 type Reusable = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * Chooses devices for containers, and asks their plugins to allocate them.
+ * Chooses devices for containers, and calls Allocate of their plugins.
  *
  * Mirrors Allocate, allocateContainerResources and UpdateAllocatedDevices in pkg/kubelet/cm/devicemanager/manager.go.
- * Differs: one container at a time, so that what is in use follows from what containers have.
+ * Differs: one container at a time, so that the containers' devices are the devices in use.
  */
 export class ContainerAllocator {
   readonly #one = new Mutex();
-  /** what the init containers of the last pod have released, by resource */
+  /** the devices that init containers of the last pod have released, by resource */
   #reusable: { readonly podUid: string; readonly devices: Reusable } = { podUid: "", devices: new Map() };
 
   constructor(

@@ -2,15 +2,15 @@ import { counted } from "../../../util/text/counted.js";
 
 export interface DevicesRequest {
   readonly resourceName: string;
-  /** how many the container needs: more than 0 */
+  /** the number of devices that the container needs: more than 0 */
   readonly required: number;
-  /** what an earlier init container of the pod has released */
+  /** the devices that an earlier init container of the pod has released */
   readonly reusable: ReadonlySet<string>;
   readonly healthy: ReadonlySet<string>;
   readonly inUse: ReadonlySet<string>;
   /**
-   * Asks the plugin which devices it would choose; undefined: it has no opinion.
-   * @param mustInclude those that are chosen already
+   * Returns the devices that the plugin prefers; undefined if it has no preference.
+   * @param mustInclude the devices that are already chosen
    */
   readonly prefer: (
     available: readonly string[],

@@ -23,7 +23,7 @@ type Options = Decoded<typeof DevicePluginOptions>;
 export class DeviceEndpoint {
   #stopTimeMs: number | undefined;
 
-  /** @param plugin undefined: it has registered with an earlier kubelet, and not yet with this one */
+  /** @param plugin undefined: it registered with an earlier kubelet, but not yet with this one */
   constructor(
     readonly clock: Clock,
     readonly resourceName: string,
@@ -41,7 +41,7 @@ export class DeviceEndpoint {
     return this.#stopTimeMs !== undefined && this.clock.now() - this.#stopTimeMs > ENDPOINT_STOP_GRACE_PERIOD_MS;
   }
 
-  /** What a container gets for these devices. @throws Error with the plugin's error, or with upstream's for an empty answer */
+  /** The plugin's answer for these devices. @throws Error with the plugin's error, or with upstream's for an empty answer */
   async allocate(
     devicesIds: readonly string[],
     signal: AbortSignal,

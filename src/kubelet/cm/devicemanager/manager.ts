@@ -17,7 +17,7 @@ import { type DeviceRunContainerOptions, PodDevices, type PodDevicesEntry } from
 import { RegisteredDevices } from "./registered-devices.js";
 
 /**
- * Gives the devices of plugins to containers, and remembers which container has which.
+ * Assigns the devices of plugins to containers, and records the assignments.
  *
  * Mirrors ManagerImpl in pkg/kubelet/cm/devicemanager/manager.go.
  */
@@ -108,7 +108,7 @@ export class DeviceManager implements ClientHandler {
   }
 
   /**
-   * Raises what a node offers to what is in use, so that a pod that has its devices passes admission while the plugin is gone.
+   * Raises a node's allocatable devices to the number in use, so that a pod with its devices passes admission while the plugin is gone.
    * Mirrors UpdatePluginResources and sanitizeNodeAllocatable.
    */
   updatePluginResources(pod: V1Pod, allocatable: Map<string, number>): void {
@@ -119,8 +119,8 @@ export class DeviceManager implements ClientHandler {
   }
 
   /**
-   * What the container gets for its devices, just before it is created. Calls PreStartContainer of plugins that want it.
-   * @returns undefined: it has no devices
+   * The options of a container for its devices, just before it is created. Calls PreStartContainer of plugins that request it.
+   * @returns undefined if it has no devices
    * @throws Error in upstream's words
    */
   async getDeviceRunContainerOptions(
@@ -166,7 +166,7 @@ export class DeviceManager implements ClientHandler {
     for (const resourceName of Object.keys(checkpoint?.registeredDevices ?? {})) this.#registered.restore(resourceName);
   }
 
-  /** Those who wait share the next write. A failure is reported; the devices are known until the kubelet ends. */
+  /** Waiting callers share the next write. A failure is reported; the devices stay known until the kubelet ends. */
   #writeCheckpoint(): Promise<void> {
     this.#nextWrite ??= this.#writing.run(async () => {
       this.#nextWrite = undefined;

@@ -9,17 +9,17 @@ export interface PodDevicesEntry {
   readonly resourceName: string;
   /** by NUMA node; `-1`: of none */
   readonly deviceIds: Readonly<Record<string, readonly string[]>>;
-  /** what the plugin has answered to Allocate */
+  /** the plugin's answer to Allocate */
   readonly allocResp: Decoded<typeof ContainerAllocateResponse>;
 }
 
-/** What a container gets for its devices. Mirrors DeviceRunContainerOptions in pkg/kubelet/cm/devicemanager/types.go. */
+/** The options of a container for its devices. Mirrors DeviceRunContainerOptions in pkg/kubelet/cm/devicemanager/types.go. */
 export type DeviceRunContainerOptions = Required<
   Pick<RunContainerOptions, "envs" | "mounts" | "devices" | "annotations">
 >;
 
 /**
- * Which containers have which devices.
+ * The devices of each container.
  * Mirrors pkg/kubelet/cm/devicemanager/pod_devices.go.
  */
 export class PodDevices {
@@ -33,7 +33,7 @@ export class PodDevices {
     return this.#entries.some((entry) => entry.podUid === podUid);
   }
 
-  /** In place of what the container had of the resource. */
+  /** Replaces the container's devices of the resource. */
   insert(entry: PodDevicesEntry): void {
     const { podUid, containerName, resourceName } = entry;
     const others = this.#entries.filter(
@@ -42,7 +42,7 @@ export class PodDevices {
     this.#entries = [...others, entry];
   }
 
-  /** Forgets all pods but these. @returns what the others had */
+  /** Forgets all pods but these. @returns the devices of the others */
   keepOnly(podUids: ReadonlySet<string>): readonly PodDevicesEntry[] {
     const removed = this.#entries.filter(({ podUid }) => !podUids.has(podUid));
     if (removed.length > 0) this.#entries = this.#entries.filter(({ podUid }) => podUids.has(podUid));
@@ -53,13 +53,13 @@ export class PodDevices {
     return this.#entries.filter((one) => one.podUid === podUid && one.containerName === containerName);
   }
 
-  /** @returns undefined: the container has none of the resource */
+  /** @returns undefined if the container has no device of the resource */
   containerDevices(podUid: string, containerName: string, resourceName: string): readonly string[] | undefined {
     const found = this.ofContainer(podUid, containerName).find((one) => one.resourceName === resourceName);
     return found === undefined ? undefined : devicesOf(found);
   }
 
-  /** The devices of the resource that containers have; undefined: none ever had one. */
+  /** The devices of the resource that containers have; undefined: no container ever had one. */
   inUse(resourceName: string): ReadonlySet<string> | undefined {
     const entries = this.#entries.filter((one) => one.resourceName === resourceName);
     return entries.length === 0 ? undefined : new Set(entries.flatMap(devicesOf));
@@ -73,8 +73,8 @@ export class PodDevices {
 
   /**
    * The answers to Allocate for all resources of a container, combined; the first one wins.
-   * @param onConflict is told what two answers set differently: `mount /dev/x`
-   * @returns undefined: the container has no devices
+   * @param onConflict gets the setting in which two answers differ: `mount /dev/x`
+   * @returns undefined if the container has no devices
    */
   deviceRunContainerOptions(
     podUid: string,

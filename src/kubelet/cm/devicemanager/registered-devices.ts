@@ -11,7 +11,7 @@ type V1beta1Device = Decoded<typeof Device>;
 /** The plugin of a resource, and its devices. */
 interface Registered {
   readonly endpoint: DeviceEndpoint;
-  /** by ID, in the plugin's order; undefined: it has not listed any yet */
+  /** by ID, in the plugin's order; undefined: not listed yet */
   readonly all: ReadonlyMap<string, V1beta1Device> | undefined;
   /** IDs of devices that can be used */
   readonly healthy: ReadonlySet<string>;
@@ -80,7 +80,7 @@ export class RegisteredDevices {
     return this.#resources.get(resourceName)?.endpoint;
   }
 
-  /** The devices by the NUMA nodes that they are at; -1: none is known. */
+  /** The devices by their NUMA nodes; -1: unknown. */
   byNumaNode(resourceName: string, deviceIds: readonly string[]): Readonly<Record<string, readonly string[]>> {
     const nodes: Record<string, string[]> = {};
     for (const id of deviceIds) {

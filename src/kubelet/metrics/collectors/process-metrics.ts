@@ -49,7 +49,7 @@ async function readProcess(): Promise<ProcessReading> {
   };
 }
 
-/** Puts what is measured of the process in place of the last measurement; what cannot be read has no series. */
+/** Replaces the last measurement of the process; unreadable values have no series. */
 export async function collectProcess(metrics: KubeletMetrics, read = readProcess): Promise<void> {
   const measured: Partial<ProcessReading> = await read().catch(() => ({}));
   for (const name of PROCESS_METRICS) {

@@ -63,7 +63,7 @@ const SCRAPE_ERROR = {
  * The body of /metrics/resource.
  *
  * Mirrors pkg/kubelet/metrics/collectors/resource_metrics.go. Families have a stability level of ALPHA, as until 1.28.
- * @param summary undefined: it cannot be had
+ * @param summary undefined: unavailable
  */
 export function resourceMetrics(summary: Summary | undefined): string {
   const families = summary === undefined ? [] : FAMILIES.map((one) => familyText(one, one.samples(summary)));

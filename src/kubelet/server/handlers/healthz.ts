@@ -19,7 +19,7 @@ export async function serveHealthz({ host }: HandlerDeps, { path, query, respons
 }
 
 /**
- * The handler of the health port: only that the process answers.
+ * The handler of the health port, which only shows that the process answers.
  * Mirrors run in cmd/kubelet/app/server.go, which installs no check but ping on healthzPort.
  */
 export async function serveHealthzPort({ url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> {

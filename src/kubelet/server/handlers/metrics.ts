@@ -61,7 +61,7 @@ export class RequestMetrics {
   }
 }
 
-/** Serves the kubelet's own metrics at /metrics, those of its containers at /metrics/cadvisor, and of its probes at /metrics/probes. */
+/** Serves metrics of the kubelet at /metrics, of its containers at /metrics/cadvisor, and of its probes at /metrics/probes. */
 export async function serveMetrics({ host }: HandlerDeps, { response, path, signal }: Call): Promise<void> {
   const texts: Readonly<Record<string, () => Promise<string> | undefined>> = {
     "/metrics": () => host.metrics.text(),

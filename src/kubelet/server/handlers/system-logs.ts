@@ -31,7 +31,7 @@ export async function serveLogs({ host }: HandlerDeps, call: Call): Promise<void
     response.end();
     return;
   }
-  // A log that grows meanwhile is longer than was announced. A client that goes away is no error.
+  // A log that grows meanwhile is longer than announced. A client that leaves is not an error.
   const content = createReadStream(found.file, { end: found.size - 1 });
   await pipeline(content, response, { signal }).catch(() => {});
 }

@@ -3,7 +3,7 @@ import type { CpuStats, FsStats, MemoryStats, NetworkStats, NodeStats } from "..
 import { generateLinuxContainerResources, type ResourceOptions } from "../../kuberuntime/linux-resources.js";
 import type { ListedPodStats } from "../cri-stats-provider.js";
 
-/** What cAdvisor's metrics name a cgroup by; the empty string where a cgroup has none. */
+/** The labels of a cgroup in cAdvisor's metrics; an empty string if a cgroup has none. */
 export interface ContainerLabels {
   readonly container: string;
   /** the cgroup: `/kubepods/burstable/podUID/ID` */
@@ -25,7 +25,7 @@ export interface ContainerSpec {
   readonly memoryLimitBytes: number;
 }
 
-/** A cgroup, and what is known of its use. Mirrors ContainerInfo of cAdvisor. */
+/** A cgroup and its usage. Mirrors ContainerInfo of cAdvisor. */
 export interface ContainerInfo {
   readonly labels: ContainerLabels;
   readonly startTimeMs?: number | undefined;

@@ -7,7 +7,7 @@ import type { ContainerInfo, ContainerLabels } from "./container-info.js";
 
 const NANOS = 1e9;
 
-/** What a family shows of a cgroup: labels beside the cgroup's, a value and its time. */
+/** A sample of a cgroup: labels in addition to the cgroup's, a value and its time. */
 type Reading = Pick<Sample, "value" | "timeMs"> & { readonly labels?: MoreLabels };
 type MoreLabels = Readonly<Partial<Record<"cpu" | "device" | "failure_type" | "interface" | "scope", string>>>;
 
@@ -18,7 +18,7 @@ interface Family extends Omit<FamilyHead, "isRaw"> {
 const gauge = (name: string, help: string, read: Family["read"]): Family => ({ name, help, type: "gauge", read });
 const counter = (name: string, help: string, read: Family["read"]): Family => ({ name, help, type: "counter", read });
 
-/** Those of cAdvisor that CRI statistics have figures for, in the order of their names. */
+/** The families of cAdvisor that CRI statistics have figures for, in the order of their names. */
 const FAMILIES: readonly Family[] = [
   counter("container_cpu_usage_seconds_total", "Cumulative cpu time consumed in seconds.", ({ cpu }) => {
     const nanoSeconds = cpu?.usageCoreNanoSeconds;
@@ -91,7 +91,7 @@ export interface MachineInfo
  *
  * Mirrors PrometheusCollector and PrometheusMachineCollector of cAdvisor (metrics/prometheus.go, prometheus_machine.go).
  * Differs: only what a container runtime reports. There is no cAdvisor, so its version is empty, as in most builds of a kubelet.
- * @param infos undefined: they cannot be had
+ * @param infos undefined: unavailable
  */
 export function cadvisorMetrics(infos: readonly ContainerInfo[] | undefined, machine: MachineInfo): string {
   const { bootID, machineID, systemUUID, cores, memoryBytes, kernelVersion, osImage } = machine;
@@ -141,7 +141,7 @@ function figure(value: number | undefined, timeMs: number | undefined, labels: M
   return timeMs === undefined ? { value, labels } : { value, timeMs, labels };
 }
 
-/** Which device holds a file system is not known of a runtime's. */
+/** The device of the runtime's file system is unknown. */
 function onDisk(value: number | undefined, timeMs: number | undefined): Reading | undefined {
   return figure(value, timeMs, { device: "" });
 }

@@ -144,10 +144,7 @@ function amountText(name: string, amount: number): string {
   );
 }
 
-/**
- * The sum of the containers' resources, or those of the largest init container. Mirrors PodRequestsAndLimits in
- * pkg/util/resource.
- */
+/** The sum of the containers' resources, or those of the largest init container. Mirrors PodRequestsAndLimits in pkg/util/resource. */
 function amountsOf({ spec }: Pod, which: "requests" | "limits"): Amounts {
   const of = (container: Wire<V1Container>) => resourceFrom(container.resources?.[which]);
   const sum = new Map<string, number>();

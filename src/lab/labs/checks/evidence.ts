@@ -8,10 +8,7 @@ export interface Evidence {
   readonly facts: readonly TraceEvent[];
   /** when each of them began, in ms after the first */
   readonly afterMs: readonly number[];
-  /**
-   * for deciding facts: what the check read, such as `status.phase = Running`; null for their causes, because JSON has
-   * no undefined
-   */
+  /** for deciding facts: what the check read, such as `status.phase = Running`; null for their causes, because JSON has no undefined */
   readonly shows: readonly (readonly string[] | null)[];
   /** all known facts, some of which are possibly not shown */
   readonly count: number;

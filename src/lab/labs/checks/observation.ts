@@ -89,9 +89,8 @@ export function observationOfCommand(
 }
 
 /**
- * The facts behind an observation: the write of the version that the check saw or of its field's value, the deletion,
- * the first fact whose line has the text, the last one that the author means, or the API server's facts about a
- * program.
+ * The facts behind an observation: the write of the version that the check saw or of its field's value, the deletion, the first fact whose
+ * line has the text, the last one that the author means, or the API server's facts about a program.
  * @returns an empty list if they are unknown
  */
 export function factsOf(observation: Observation, graph: TraceGraph): readonly TraceEvent[] {

@@ -16,9 +16,8 @@ const PORT_ATTEMPTS = 20;
 const RESTART_MS = 1_000;
 
 /**
- * A control plane whose API server is a static pod of a node, as kubeadm makes it. The whole control plane runs as long
- * as the pod's container, because controllers and scheduler need their API server. Its state is on disk and outlives
- * it.
+ * A control plane whose API server is a static pod of a node, as kubeadm makes it. The whole control plane runs as long as the pod's
+ * container, because controllers and scheduler need their API server. Its state is on disk and outlives it.
  */
 export class ApiServerPod implements AsyncDisposable {
   #current: ControlPlane | undefined;

@@ -15,10 +15,7 @@ export class LabFacts implements TraceSink {
   readonly secrets = new Secrets();
   readonly #recent = new RecentFacts(undefined, MAX_BODIES_LENGTH);
   readonly #trace: Trace;
-  /**
-   * for the client of the checks: facts that their reads cause in the control plane are not part of the lab, and are
-   * not kept
-   */
+  /** for the client of the checks: facts that their reads cause in the control plane are not part of the lab, and are not kept */
   readonly reads: Trace;
   readonly #readsPrefix: string;
   #sink: TraceSink | undefined;

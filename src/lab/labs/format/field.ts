@@ -21,10 +21,7 @@ const PLACE = /^(?:spec|status|metadata)\.(?:template\.(?:spec|metadata)\.)?/;
 const IN_LIST = /^(\w+)\[(?:[\w.-]+=([^\]]*)|0)\](?:\.([^[]+))?$/;
 const IN_MAP = /^(label|annotation)s(?:\.([\w-]+)|\['([^']+)'\])$/;
 
-/**
- * The short name of a field for learners: `condition Ready`, `image of container main`, `label app`. A deep path stays
- * unchanged.
- */
+/** The short name of a field for learners: `condition Ready`, `image of container main`, `label app`. A deep path stays unchanged. */
 export function fieldInWords(path: string, say: Say): string {
   const rest = path.replace(PLACE, "");
   const [, map, plain, quoted] = IN_MAP.exec(rest) ?? [];

@@ -17,9 +17,7 @@ export function partsOf(path: string): PathParts {
   return { resource, namespace: isNamespaced ? rest[1] : undefined, name };
 }
 
-/**
- * The name of an object in facts, or the prefix for a list's objects: `pods default/web`, `nodes n1`, `pods default/`.
- */
+/** The name of an object in facts, or the prefix for a list's objects: `pods default/web`, `nodes n1`, `pods default/`. */
 export function objectOf({ resource, namespace, name = "" }: PathParts): string {
   return `${resource} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }

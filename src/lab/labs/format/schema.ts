@@ -295,9 +295,7 @@ export const definition = z.strictObject({
       pullMs: z.number().int().min(0).default(400),
       /** they run kube-proxy, so that Services work in their pods; only on the embedded cluster */
       kubeProxy: z.boolean().default(false),
-      /**
-       * each kubelet reaches the API server through its own link; `{{link1}}`/cut cuts it; only on the embedded cluster
-       */
+      /** each kubelet reaches the API server through its own link; `{{link1}}`/cut cuts it; only on the embedded cluster */
       link: z.boolean().default(false),
     })
     .prefault({}),

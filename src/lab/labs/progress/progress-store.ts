@@ -99,9 +99,7 @@ export class ProgressStore {
     await this.save({ version: 1, labs: after === undefined ? others : { ...others, [id]: after } });
   }
 
-  /**
-   * Waits for another terminal that changes the file; undefined: the wait is over, and that terminal is assumed dead.
-   */
+  /** Waits for another terminal that changes the file; undefined: the wait is over, and that terminal is assumed dead. */
   async #lock(folder: string): Promise<AsyncDisposable | undefined> {
     for (let tries = 0; tries < MAX_LOCK_TRIES; tries++) {
       const answer = await tryLock(join(folder, "progress.lock"), "Choose another folder with XDG_STATE_HOME.");

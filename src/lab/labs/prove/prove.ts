@@ -27,10 +27,9 @@ export interface Proof {
 }
 
 /**
- * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds
- * after, each prediction has exactly one right answer, both show the facts that decided them, but no answer of a later
- * task, wrong answers that the author foresaw are wrong, the lines to look at exist, and commands end as specified. The
- * texts of each step are shown in all languages.
+ * Runs a lab without a learner, from its starting state to its end: each check fails before it is solved and succeeds after, each
+ * prediction has exactly one right answer, both show the facts that decided them, but no answer of a later task, wrong answers that the
+ * author foresaw are wrong, the lines to look at exist, and commands end as specified. The texts of each step are shown in all languages.
  * @throws the signal's reason
  */
 export async function proveLab(

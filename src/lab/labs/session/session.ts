@@ -261,10 +261,7 @@ export class LabSession implements AsyncDisposable {
     if (hasWaited) this.#emit({ kind: "waited" });
   }
 
-  /**
-   * Shows the lines to look at from a command's real output. A missing line is the lab's fault, so the learner
-   * continues.
-   */
+  /** Shows the lines to look at from a command's real output. A missing line is the lab's fault, so the learner continues. */
   #observe(step: ObserveStep): void {
     const result = this.runs.view().output(step.observe);
     const found = result === undefined ? [] : matchedLines(result, step.lines);
@@ -399,9 +396,7 @@ export class LabSession implements AsyncDisposable {
     return "check" in step || ("do" in step && step.where === "elsewhere");
   }
 
-  /**
-   * The facts of the last step with an action, up to now: right after a step is done, the next one has no facts yet.
-   */
+  /** The facts of the last step with an action, up to now: right after a step is done, the next one has no facts yet. */
   picture(): Picture {
     const { facts } = this.environment;
     const { step, factsBefore } = this.#active ?? { step: this.step?.id ?? "", factsBefore: this.#factsBefore };

@@ -15,7 +15,7 @@ export const KUBELET_LABELS: ReadonlySet<string> = new Set([
 
 export const KUBELET_LABEL_NAMESPACES = ["kubelet.kubernetes.io", "node.kubernetes.io"] as const;
 
-/** Reports whether the label is of Kubernetes, and not one that a kubelet may set on its node. */
+/** Reports whether the label is Kubernetes' own and a kubelet is not allowed to set it on its node. */
 export function isReservedForOthers(label: string): boolean {
   const isBelow = (domain: string) => isLabelBelow(label, domain);
   if (!isBelow("kubernetes.io") && !isBelow("k8s.io")) return false;

@@ -1,6 +1,8 @@
 import { isQualifiedName } from "../api/names.js";
 
-/** What the name of a resource says about it: `cpu`, `limits.memory`, `example.com/gpu`, `count/pods`. Mirrors pkg/apis/core/helper/helpers.go. */
+/**
+ * Classifies resources by their names: `cpu`, `limits.memory`, `example.com/gpu`, `count/pods`. Mirrors pkg/apis/core/helper/helpers.go.
+ */
 
 const DEFAULT_NAMESPACE = "kubernetes.io/";
 const HUGE_PAGES = "hugepages-";
@@ -32,7 +34,7 @@ const QUOTA_RESOURCES: ReadonlySet<string> = new Set([
   ...COUNTED,
 ]);
 
-/** In the namespace kubernetes.io, which a name without a prefix is in. Mirrors IsNativeResource. */
+/** Whether it is in the namespace kubernetes.io, as are names without a prefix. Mirrors IsNativeResource. */
 export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes(DEFAULT_NAMESPACE);
 }

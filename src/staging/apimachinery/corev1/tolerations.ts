@@ -42,7 +42,7 @@ export function matchingTolerations<T extends Toleration>(
 
 /**
  * Mirrors getMinTolerationTime in pkg/controller/nodelifecycle/scheduler/taint_manager.go.
- * @returns seconds; undefined: for ever
+ * @returns seconds; undefined: forever
  */
 export function minTolerationSeconds(used: readonly Toleration[]): number | undefined {
   if (used.length === 0) return 0;

@@ -4,8 +4,8 @@ import { ownValue } from "../own.js";
 import { sameJson } from "../same-json.js";
 
 /**
- * The JSON patch that makes `after` of `before`, fields in the order of `after`. An element that is new at the end of a list is
- * added; a list that differs otherwise in its length is replaced. Fields whose value is undefined count as absent.
+ * The JSON patch that turns `before` into `after`, fields in the order of `after`. A new element at the end of a list
+ * is added; a list with another difference in length is replaced. Fields whose value is undefined count as absent.
  */
 export function jsonDiff(before: unknown, after: unknown): Change[] {
   const changes: Change[] = [];
@@ -14,11 +14,11 @@ export function jsonDiff(before: unknown, after: unknown): Change[] {
 }
 
 function compare(path: string, before: unknown, after: unknown, changes: Change[]): void {
-  // Objects of the store share what has not changed.
+  // Objects of the store share their unchanged parts.
   if (before === after) return;
   if (Array.isArray(before) && Array.isArray(after) && before.length <= after.length) {
     const isLonger = before.length < after.length;
-    // An element that was put in at the beginning moves all others.
+    // An element that was inserted at the beginning moves all others.
     if (isLonger && !before.every((item, i) => sameJson(item, after[i]))) changes.push(replaced(path, after));
     else for (const [i, item] of after.entries()) compareField(`${path}/${i}`, before[i], item, changes);
   } else if (isRecord(before) && isRecord(after)) {

@@ -4,7 +4,7 @@ import { jsonFields } from "../scheme/catalogue.js";
 import type { Field, FieldType } from "../scheme/schema.js";
 import type { Json } from "./strategic-order.js";
 
-/** What was applied before, what is applied now, and what the server has. */
+/** The object as last applied, as applied now, and as on the server. */
 interface Versions<T> {
   readonly original: T;
   readonly modified: T;
@@ -12,8 +12,8 @@ interface Versions<T> {
 }
 
 /**
- * The strategic merge patch that makes `current` of the server what `modified` says: with its values, and without what `original`
- * had and `modified` lacks. Fields that neither has stay. Pure.
+ * The strategic merge patch that turns the server's `current` into `modified`: it sets the values of `modified`, and
+ * removes fields that `original` had and `modified` lacks. Other fields stay. Pure.
  *
  * Mirrors CreateThreeWayMergePatch in staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, with overwrite.
  * @param type of the objects in the scheme; undefined: a JSON merge patch, which replaces lists
@@ -39,7 +39,7 @@ function mapPatch({ original, modified, current }: Versions<Json>, type: FieldTy
     if (!isGiven(current, key)) patch[key] = modified[key];
     else Object.assign(patch, valuePatch(key, versions, field));
   }
-  // A union must not keep the member that it had.
+  // A union loses its former member.
   if (retainsKeys && Object.keys(patch).length > 0) patch["$retainKeys"] = Object.keys(modified).sort();
   return patch;
 }

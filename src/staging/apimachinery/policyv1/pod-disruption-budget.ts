@@ -12,7 +12,7 @@ type Condition = Wire<V1Condition>;
 const DISRUPTION_ALLOWED = "DisruptionAllowed";
 
 /**
- * The status with the condition DisruptionAllowed that its number of allowed disruptions gives.
+ * The status with the condition DisruptionAllowed, computed from its number of allowed disruptions.
  * Mirrors UpdateDisruptionAllowedCondition in k8s.io/component-helpers/apps/poddisruptionbudget/helpers.go.
  */
 export function withDisruptionAllowed(status: PodDisruptionBudgetStatus, nowMs: number): PodDisruptionBudgetStatus {
@@ -28,7 +28,7 @@ export function withSyncFailed(
   return setCondition({ ...status, disruptionsAllowed: 0 }, "SyncFailed", message, nowMs);
 }
 
-/** Reports whether the condition says what the numbers say. Mirrors ConditionsAreUpToDate in the same file as `withDisruptionAllowed`. */
+/** Reports whether the condition matches the numbers. Mirrors ConditionsAreUpToDate in the same file as `withDisruptionAllowed`. */
 export function conditionsAreUpToDate({ status }: PodDisruptionBudget): boolean {
   const condition = status?.conditions?.find(({ type }) => type === DISRUPTION_ALLOWED);
   if (status === undefined || condition === undefined) return false;

@@ -49,7 +49,7 @@ const TABLES: readonly TypeTable[] = [
 const OTHER_TABLES = new Set<TypeTable>();
 
 /**
- * Makes a table of types known to the decoder: a component's configuration. Its module calls it once.
+ * Registers a table of types with the decoder: a component's configuration. Its module calls it once.
  * Mirrors AddToScheme. The API's own tables are always known.
  */
 export function addToScheme(table: TypeTable): void {

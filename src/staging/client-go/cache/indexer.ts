@@ -4,10 +4,10 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 export type IndexFunc<T> = (object: T) => string;
 
 /**
- * Objects by key, and by the values of index functions, so that a reader who wants a few of thousands does not look at all.
+ * Objects by key, and by the values of index functions, so that a reader of a few objects does not search thousands.
  *
  * Mirrors ThreadSafeStore in k8s.io/client-go/tools/cache/thread_safe_store.go.
- * Differs: an object has one value in each index; an index is made when it is first asked for.
+ * Differs: an object has one value in each index; an index is built at its first use.
  */
 export class Indexer<T extends KubeObject> {
   readonly #objects = new Map<string, T>();

@@ -10,9 +10,9 @@ const REFUSED_RETRY_MS = 30_000;
 export interface InformerOptions<T> extends ReflectOptions {
   /** runs with the watch event, or the list, as its cause */
   readonly onChanged?: (object: T) => void;
-  /** a sentence for the hint of a refusal: what is waiting for these objects */
+  /** a sentence for the hint of a refusal: the work that waits for these objects */
   readonly waiting?: string;
-  /** whose informer it is; default: the kubelet's */
+  /** the informer's owner; default: the kubelet */
   readonly actor?: Actor;
   /** the beginning of a sentence; default `The kubelet` */
   readonly component?: string;
@@ -41,7 +41,7 @@ export class Informer<T extends KubeObject = KubeObject> {
     });
   }
 
-  /** Counts the changes: the same number, the same objects. */
+  /** Counts the changes. The same number means the same objects. */
   get version(): number {
     return this.#version;
   }

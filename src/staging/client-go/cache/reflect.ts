@@ -8,8 +8,8 @@ import type { KubeClient, KubeRequest, ReceivedEvent } from "../rest/client.js";
 /**
  * The events of a reflected collection. A fresh list is not a change: its objects are between `init` and `initDone`.
  *
- * If a trace keeps causes, `causedBy` is the id of the watch event's fact, or of the list's request. Run what the event leads to,
- * such as adding to a queue, in `trace.because(event, ...)`.
+ * If a trace keeps causes, `causedBy` is the id of the watch event's fact, or of the list's request. Run the
+ * consequences of the event, such as adding to a queue, in `trace.because(event, ...)`.
  */
 export type ReflectEvent<T extends KubeObject = KubeObject> = { readonly causedBy?: string; readonly pod?: string } & (
   | { readonly type: "init" }
@@ -37,7 +37,7 @@ const MIN_WATCH_TIMEOUT_MS = 300_000;
 const SHORT_WATCH_MS = 1_000;
 /** A list of ten thousand objects is too large for one response from etcd. */
 const PAGE_SIZE = 500;
-/** Of all pages of a list: a server can name ever another page. */
+/** The limit of all pages of a list, because a server could always name another page. */
 const MAX_LIST_BYTES = 128 * 1024 * 1024;
 const MAX_PAGES = 1_000;
 

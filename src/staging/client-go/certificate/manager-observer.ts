@@ -15,7 +15,7 @@ export interface ObservedCertificate {
   /** `1.25` */
   readonly kubeVersion: string;
   readonly store: { readonly certificatePath: string };
-  /** a note about a request that was just made: who has to approve it */
+  /** a note about a new request: its approver */
   readonly requestedNote?: (csrName: string) => string;
 }
 

@@ -22,7 +22,7 @@ export interface KeyPair {
 export interface PendingKey {
   readonly key: KeyObject;
   readonly keyPem: string;
-  /** true: an earlier run made it, and may have sent a request for it */
+  /** true: from an earlier run, which may have sent a request for it */
   readonly isReused: boolean;
 }
 
@@ -58,12 +58,12 @@ export interface CertificateConfig extends ObservedCertificate {
 export interface CertificateManagerMetrics {
   /** an attempt to renew failed */
   renewFailed(): void;
-  /** @param ageMs of the certificate that was replaced */
+  /** @param ageMs of the replaced certificate */
   rotated?(ageMs: number): void;
 }
 
 export interface ManagerDeps extends Ctx {
-  /** requests certificates; with the certificate in use, if that is this one */
+  /** requests certificates; it uses the current certificate if this manager keeps the client's */
   readonly client: KubeClient;
 }
 
@@ -179,7 +179,7 @@ function retryMs(attempt: number, random: Random): number {
   return baseMs === undefined ? RETRY_FOREVER_MS : baseMs * (1 + random.float() * RETRY_JITTER);
 }
 
-/** Checks what a signer issued. @throws LabError when the certificate cannot be used */
+/** Checks an issued certificate. @throws LabError if it cannot be used */
 export function checkIssued(certificatePem: string, keyPem: string, nowMs: number): Certificate {
   let certificate: Certificate;
   try {

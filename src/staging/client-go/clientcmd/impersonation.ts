@@ -4,7 +4,7 @@ import { damaged, type NamedEntry } from "./document.js";
 /**
  * Adds the impersonation headers for the fields `as`, `as-uid`, `as-groups` and `as-user-extra` of a kubeconfig's user.
  *
- * Mirrors k8s.io/client-go/transport/round_trippers.go (NewImpersonatingRoundTripper). client-node sends `as` alone.
+ * Mirrors k8s.io/client-go/transport/round_trippers.go (NewImpersonatingRoundTripper). client-node sends only `as`.
  * @param path of the kubeconfig
  * @throws LabError BAD_FILE for groups, a UID or extra fields without a user
  */

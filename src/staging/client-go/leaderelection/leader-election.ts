@@ -18,7 +18,7 @@ export interface LeaderElectionConfig {
   /** how long the leader tries to renew the lease before it stops leading */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
-  /** frees the lock at the end, so that the next leader need not wait. `lead` has ended then. */
+  /** frees the lock at the end, after `lead` has ended, so that the next leader does not wait */
   readonly releaseOnCancel: boolean;
 }
 
@@ -40,8 +40,7 @@ export interface LeaderElectorDeps {
 }
 
 /**
- * Lets one of several candidates lead at a time. Only changes of the record that this candidate saw count, and no times of other
- * machines.
+ * Lets one of several candidates lead at a time. It relies on changes of the record that this candidate saw, not on other machines' clocks.
  *
  * Mirrors LeaderElector in k8s.io/client-go/tools/leaderelection/leaderelection.go. Differs: after it has lost the lock it is a
  * candidate again; upstream's process ends, and starts again as a candidate.
@@ -56,7 +55,7 @@ export class LeaderElector {
     readonly config: LeaderElectionConfig = DEFAULT_LEADER_ELECTION,
   ) {}
 
-  /** The holder that was last seen; "" for none. Mirrors GetLeader. */
+  /** The last known holder; "" if there is none. Mirrors GetLeader. */
   get leader(): string {
     return this.#observedRecord?.holderIdentity ?? "";
   }
@@ -66,8 +65,8 @@ export class LeaderElector {
   }
 
   /**
-   * Waits for the lock, and runs `lead` as long as it is held; again and again until `signal` aborts. `lead` ends soon after its
-   * signal aborts, and has ended before the lock is free. Mirrors Run.
+   * Waits for the lock, runs `lead` while it is held, and repeats that until `signal` aborts. `lead` must end soon
+   * after its signal aborts; the lock is freed after it. Mirrors Run.
    */
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     while (await this.#acquire(signal)) {
@@ -80,7 +79,7 @@ export class LeaderElector {
     }
   }
 
-  /** @throws when this candidate has been leader without a renewal for `toleranceMs` more than the lease. Mirrors Check. */
+  /** @throws if this candidate has led without a renewal for `toleranceMs` longer than the lease. Mirrors Check. */
   check(toleranceMs: number): void {
     const isOverdue = this.deps.clock.now() - this.#observedMs > this.config.leaseDurationMs + toleranceMs;
     if (!this.isLeader || !isOverdue) return;

@@ -53,7 +53,7 @@ async function send(socket: Socket, remote: ForwardedConnection, counter: Counte
     }
     await remote.end();
   } catch (error) {
-    // The pod stopped reading, or the local client has gone: the other direction reports how the connection ended.
+    // The pod stopped reading, or the local client left: the other direction reports how the connection ended.
     if (!(error instanceof StreamError) && !socket.destroyed) throw error;
   }
 }
@@ -62,7 +62,7 @@ async function receive(remote: ForwardedConnection, socket: Socket, counter: Cou
   try {
     await copyOutput(remote.incoming, socket, counter);
     socket.end();
-    // Like upstream, close both directions when the pod has ended; what the client still sends is lost.
+    // Like upstream, close both directions when the pod has ended; later bytes of the client are lost.
     await remote.end();
     socket.destroySoon();
   } catch (error) {

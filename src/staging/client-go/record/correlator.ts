@@ -56,7 +56,7 @@ export class EventCorrelator {
     return { kind: count === 1 ? "new" : "repeated", key, message, count };
   }
 
-  /** From the tenth different message within ten minutes on, one event stands for all. Mirrors EventAggregate. */
+  /** From the tenth different message within ten minutes on, one event represents all. Mirrors EventAggregate. */
   #aggregate(group: string, message: string): boolean {
     const nowMs = this.clock.now();
     const intervalMs = factFor("eventAggregateInterval", this.kubeVersion);

@@ -106,13 +106,13 @@ export class Recorder implements EventRecorder {
     });
   }
 
-  /** Resolves when every event recorded so far was written or dropped. */
+  /** Resolves when every event up to now was written or dropped. */
   flush(): Promise<void> {
     return this.#tail;
   }
 
   /**
-   * Retries an event until the API server answers, whatever it answers. Later events wait for it.
+   * Retries an event until the API server answers, even with a refusal. Later events wait for it.
    * Mirrors recordToSink: the first wait is random, so that clients do not return together.
    */
   async #record(event: NewEvent): Promise<void> {

@@ -27,7 +27,7 @@ export async function readBody(
   try {
     return JSON.parse(text);
   } catch {
-    // Incomplete, or not JSON in spite of the header: the caller gets the text and the status.
+    // The text is incomplete, or not JSON despite the header: the caller gets it with the status.
     return text;
   }
 }

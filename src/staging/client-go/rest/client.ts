@@ -47,13 +47,13 @@ export interface KubeRequest {
   readonly signal?: AbortSignal;
   /** the id of the request's fact, from `Trace.newId`, for a caller that names it as a cause; default: a new one */
   readonly factId?: string;
-  /** what the bodies of several responses may have together; the client counts it down */
+  /** the limit of the bodies of several responses together; the client counts it down */
   readonly budget?: { leftBytes: number };
 }
 
 /** A watch event as a client received it. */
 export interface ReceivedEvent<T extends KubeObject = KubeObject> extends WatchEvent<T> {
-  /** The id of the client's fact about it, if a trace keeps causes. Run what it leads to in `trace.because(event, ...)`. */
+  /** The id of the client's fact about it, if a trace keeps causes. Run its consequences in `trace.because(event, ...)`. */
   readonly causedBy?: string;
   /** `default/web`, for an event about a pod, if a trace keeps causes */
   readonly pod?: string;

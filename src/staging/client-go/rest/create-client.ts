@@ -36,13 +36,13 @@ export interface ClientDeps {
   readonly userAgent?: string;
   /** replaces the warning about an unverified server: the reason why it is used. No secret is sent to it. */
   readonly unverifiedBecause?: string;
-  /** measures each request; default: nothing does */
+  /** measures each request; default: no measurement */
   readonly observe?: RequestObserver;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** What a server learns about the fact of a request. */
+/** The header that passes the request's fact to the server. */
 interface RequestIds {
   readonly id: string;
   readonly auditId: string;
@@ -54,7 +54,7 @@ interface RequestIds {
  * Mirrors client-go's rest.RESTClient over one http.Transport.
  * Differs: no client-side rate limit; reports each request to the trace.
  *
- * @throws LabError USAGE, BAD_FILE for a config that no connection can be made from
+ * @throws LabError USAGE, BAD_FILE if the config allows no connection
  */
 export function createClient(config: RestConfig, deps: ClientDeps): KubeClient {
   return new TracedClient(config, deps);
@@ -113,7 +113,7 @@ class TracedClient implements KubeClient {
     throw this.#refusal(response, request);
   }
 
-  /** A server's message can repeat a secret that it was sent. */
+  /** A server's message can repeat a secret from the request. */
   #refusal(answer: KubeResponse, { method, path }: KubeRequest): LabError {
     const { trace, clock } = this.#deps;
     return refusal(trace.secrets.maskAll(answer), `${method} ${path}`, refusedIdentity(this.config, clock.now()));

@@ -5,7 +5,7 @@ export interface ObservedRequest {
   readonly host: string;
   /** undefined: no answer came */
   readonly status: number | undefined;
-  /** undefined for a watch, whose length says nothing of the server */
+  /** undefined for a watch, whose length does not depend on the server */
   readonly durationMs: number | undefined;
 }
 

@@ -42,7 +42,7 @@ function hasCertificate(pem: string): boolean {
 }
 
 /**
- * Runs `read`, which makes something of a CA, a certificate and its key.
+ * Runs `read`, which parses a CA, a certificate and its key.
  * @param place where they are, for the hint
  * @throws LabError BAD_FILE if they cannot be read, or do not belong together
  */

@@ -16,7 +16,7 @@ export interface ConnectionContext {
   readonly timeoutMs: number;
   /** true for a connection through the kubeconfig's proxy */
   readonly viaProxy?: boolean;
-  /** whose client certificate the server may refuse */
+  /** the config whose client certificate the server may refuse */
   readonly config: RestConfig;
 }
 

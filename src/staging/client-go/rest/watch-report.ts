@@ -9,7 +9,7 @@ import type { ReceivedEvent } from "./client.js";
 /**
  * Reports that a watch event reached a client. Its cause is the version of the object: the change that made this version, or the
  * deletion, whose version the event of a deleted object has.
- * @returns the cause of what the event leads to
+ * @returns the cause for consequences of the event
  */
 export function reportWatchEvent(
   trace: Trace,
@@ -22,7 +22,7 @@ export function reportWatchEvent(
   return { causedBy: trace.because({ causedBy: versionOf(object), pod }, emit).id, pod };
 }
 
-/** The event with the id of its fact. Bookmarks and errors are about no object. */
+/** The event with the id of its fact. Bookmarks and errors concern no object. */
 export function withCause<T extends KubeObject>(
   { trace, actor, instance }: Pick<EmitOptions, "actor" | "instance"> & { readonly trace: Trace },
   path: string,

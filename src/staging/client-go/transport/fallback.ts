@@ -24,7 +24,7 @@ export interface StreamClient {
   readonly story?: { follow(auditIds: readonly string[]): void } | undefined;
 }
 
-/** A session, and what its frames and its end belong to. */
+/** A session with the cause of its frames and its end. */
 export interface ConnectedStreams<Session> {
   readonly session: Session;
   /** the id of the accepted request's fact, if a trace keeps causes */
@@ -37,7 +37,7 @@ export interface Attempt<Session> {
   /** for the trace: `SPDY` */
   readonly name: string;
   connect(dial: StreamDial): Promise<RefusedUpgrade | { readonly outcome: "connected"; readonly session: Session }>;
-  /** what client and server agreed on, for the trace */
+  /** the negotiated protocol, for the trace */
   agreed(session: Session): string;
 }
 

@@ -16,7 +16,7 @@ import { backendProblem, reportRequest, requestCause, type StreamClient } from "
  * Mirrors client-go/rest/request.go (Stream).
  *
  * @param path with its query
- * @returns the byte count, and the cause of what the end leads to; a closed output also ends the log
+ * @returns the byte count, and the fact that ended the log; a closed output also ends it
  * @throws LabError as the API client, FAILED if the connection breaks; the signal's reason
  */
 export async function streamLog(

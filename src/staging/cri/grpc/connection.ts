@@ -87,7 +87,7 @@ export class Connection {
     this.#lastFailure = failure;
     const delayMs = BASE_BACKOFF_DELAY_MS * BACKOFF_MULTIPLIER ** this.#failures++;
     this.#retryAtMs = this.clock.now() + Math.min(delayMs, MAX_BACKOFF_DELAY_MS);
-    // Later, because grpc-js is about to fail the waiting calls with the reason.
+    // Deferred, because grpc-js is about to fail the waiting calls with the reason.
     const stop = this.#stop;
     setImmediate(() => {
       client.close();

@@ -48,7 +48,7 @@ const NO_PERMISSION: Explanation = {
   hint: "A runtime's socket usually belongs to root: run this as root, or add your user to the socket's group.",
 };
 
-/** Explains what is wrong with the socket file; undefined if it is a socket. */
+/** Explains the problem of the socket file; undefined if it is a socket. */
 function explainFile(path: string): Explanation | undefined {
   try {
     const file = lstatSync(path);

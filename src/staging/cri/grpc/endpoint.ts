@@ -45,7 +45,7 @@ function checkLength(endpoint: string, path: string): void {
   if (problem !== undefined) throw badEndpoint(endpoint, problem);
 }
 
-/** Why no socket can have the path; undefined: one can. */
+/** Why a socket cannot have the path; undefined if it can. */
 export function socketPathProblem(path: string): string | undefined {
   const length = Buffer.byteLength(path);
   if (length <= MAX_SOCKET_PATH) return undefined;

@@ -21,7 +21,7 @@ const ADDRESS = "kubelab.address";
 /**
  * A client of grpc-js that connects on its first call.
  * Mirrors pkg/kubelet/cri/remote/remote_runtime.go (NewRemoteRuntimeService): no TLS, messages of up to 16 MB.
- * @param signal aborts an attempt to connect; closing a client leaves the attempt running, and the process with it
+ * @param signal aborts an attempt to connect. Closing a client does not, and the attempt would keep the process alive.
  */
 export function openGrpcClient(endpoint: Endpoint, signal: AbortSignal): Client {
   experimental.registerResolver(SCHEME, EndpointResolver);

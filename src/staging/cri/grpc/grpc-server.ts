@@ -39,7 +39,7 @@ export function methodsOf<S extends Service>(service: S, handlers: Handlers<S>):
 export interface ServeOptions {
   /** default: SESSION_LIMITS */
   readonly limits?: SessionLimits;
-  /** keeps the causes of what the handlers report */
+  /** keeps the causes of the handlers' facts */
   readonly trace?: Trace;
 }
 
@@ -57,8 +57,8 @@ export interface RunningGrpcServer {
 /**
  * Serves methods on `unix:///path` (mode 0600) or `tcp://127.0.0.1:PORT` (0: any free port).
  *
- * Replaces a socket file that has no server; keeps any other file. All gRPC servers are made here, so that each of them serves
- * clients of Go (PathAuthorityConnection) and survives their resets (SessionGuard).
+ * Replaces a socket file that has no server; keeps any other file. All gRPC servers are created here, so that each
+ * serves Go clients (PathAuthorityConnection) and survives their resets (SessionGuard).
  * @throws LabError USAGE for an invalid endpoint or one that other machines can reach, BAD_FILE if it cannot listen
  */
 export async function serveGrpc(
@@ -103,7 +103,7 @@ const OPTIONS = {
   "grpc.enable_channelz": 0,
 };
 
-/** Largest sum of a request's header fields, each with 32 bytes more. grpc-js's default for metadata is the same. */
+/** The largest sum of a request's header fields, counting 32 extra bytes for each. grpc-js's default for metadata is the same. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 function register(grpc: GrpcServer, route: Route): void {

@@ -48,7 +48,7 @@ export async function bindUnix({ path, url }: UnixEndpoint, listen: Listen): Pro
   }
 }
 
-/** Another server may have replaced the socket: that one stays. */
+/** Another server may have replaced the socket, which then stays. */
 async function removeSocket(path: string, ino: number): Promise<void> {
   try {
     if ((await stat(path)).ino === ino) await unlink(path);

@@ -2,9 +2,9 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
 /**
- * Serves clients that send the path of the server's socket as their `:authority`, as grpc-go does in kubelets and crictl of 1.25.
- * Node's HTTP/2 refuses a slash or a space there, so they become dots: a dot's code has as many bits, and no length and no table
- * of HPACK changes.
+ * Serves clients that send the path of the server's socket as their `:authority`, as grpc-go does in kubelets and
+ * crictl of 1.25. Node's HTTP/2 refuses a slash or a space there, so they become dots: a dot's code has the same number
+ * of bits, so no length and no table of HPACK changes.
  */
 export class PathAuthorityConnection extends Duplex {
   readonly #frames = new FrameReader();
@@ -48,7 +48,7 @@ export class PathAuthorityConnection extends Duplex {
 
 const PREFACE_BYTES = 24;
 const FRAME_HEADER_BYTES = 9;
-/** What a server allows that says nothing else. */
+/** The frame size that a server allows by default. */
 const MAX_FRAME_BYTES = 16_384;
 const HEADERS = 1;
 const PADDED = 0x8;
@@ -96,7 +96,7 @@ function mendHeaders(flags: number, payload: Buffer): void {
 /** `:authority` in HPACK's static table. */
 const AUTHORITY = 1;
 
-/** Mends the authority of a block of headers, in place (RFC 7541, 6). */
+/** Corrects the authority in a block of headers, in place (RFC 7541, 6). */
 function mendBlock(block: Buffer): void {
   let at = 0;
   const integer = (prefixBits: number): number => {
@@ -137,7 +137,7 @@ function mendPlain(bytes: Buffer): void {
 /** The codes of a slash and a space. */
 const REFUSED: readonly number[] = [0b011000, 0b010100];
 const DOT = 0b010111;
-/** Codes of so many bits are below this number (RFC 7541, appendix B): those of ASCII, but for a backslash. */
+/** By length in bits, the first code that does not exist (RFC 7541, appendix B). Covers ASCII except the backslash. */
 const CODES_BELOW = [
   [5, 0xa],
   [6, 0x2e],

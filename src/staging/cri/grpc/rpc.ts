@@ -7,7 +7,7 @@ export interface Rpc<Req extends FieldTable, Res extends FieldTable, Stream exte
   readonly name: string;
   /** `runtime.v1.RuntimeService` */
   readonly service: string;
-  /** what gRPC sends as the HTTP/2 path: `/runtime.v1.RuntimeService/ListContainers` */
+  /** the HTTP/2 path: `/runtime.v1.RuntimeService/ListContainers` */
   readonly path: string;
   readonly request: Message<Req>;
   readonly response: Message<Res>;

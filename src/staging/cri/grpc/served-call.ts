@@ -7,14 +7,14 @@ import { Encoded, type FieldTable, type InitFields } from "../../apimachinery/pr
 import type { AnyRpc } from "./rpc.js";
 import { RpcError } from "./status.js";
 
-/** What a handler gets besides the request. */
+/** The handler's arguments in addition to the request. */
 export interface CallContext {
   readonly rpc: AnyRpc;
   /** aborts when the client cancels, the deadline passes, the connection breaks or the server closes */
   readonly signal: AbortSignal;
 }
 
-/** What a handler returns: the response's fields, or a response that was encoded before. */
+/** The result of a handler: the response's fields, or an encoded response. */
 export type Answer<Res extends FieldTable> = InitFields<Res> | Encoded;
 
 type Values = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ export type AnyHandler = (request: Values, context: CallContext) => unknown;
 export interface Route {
   readonly rpc: AnyRpc;
   readonly handler: AnyHandler;
-  /** keeps the causes of what a handler reports */
+  /** keeps the causes of a handler's facts */
   readonly trace: Trace | undefined;
   /** is called after each response was written */
   readonly responded: (byteCount: number) => void;
@@ -117,7 +117,7 @@ function withCause<T>(trace: Trace | undefined, metadata: Metadata, handle: () =
   return causedBy === undefined ? trace.origin("client", handle) : trace.because({ causedBy }, handle);
 }
 
-/** Waits until the client has received what was written, or is gone. */
+/** Waits until the client has received all written bytes, or is gone. */
 function drained(grpcCall: ServerWritableStream<Buffer, Buffer>): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import { SmallSet } from "../../../util/collections/small-set.js";
 
-/** What clients can hold at the same time. */
+/** The limits of what clients can hold at the same time. */
 export interface SessionLimits {
   readonly sessions: number;
   /** streams of one session; the server's settings announce the number */
@@ -31,7 +31,7 @@ export const SESSION_LIMITS: SessionLimits = {
 
 /** A request of 16 MiB can arrive in chunks of one byte. A chunk costs this much memory in addition to its bytes. */
 const CHUNK_BYTES = 512;
-/** The guard adds up unread responses after each such number of bytes. */
+/** The number of bytes after which the guard adds up unread responses. */
 const CHECK_BYTES = 1024 * 1024;
 
 /** A client's connection. */
@@ -155,7 +155,7 @@ export class SessionGuard {
   #end(session: Session | undefined): void {
     if (session === undefined || !this.#sessions.delete(session.http2)) return;
     this.endedSessions++;
-    // Later: nghttp2 may be calling us, and Node aborts the process if the session goes away meanwhile.
+    // Deferred, because nghttp2 may be calling us, and Node aborts the process if the session disappears meanwhile.
     setImmediate(() => session.http2.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM));
   }
 }

@@ -2,7 +2,7 @@ import type { LabErrorCode } from "../../../util/errors.js";
 import { LabError } from "../../../util/errors.js";
 import type { GrpcCode } from "../../../util/net/grpc-codes.js";
 
-/** What the kubelet accepts; gRPC's own default is 4 MB. pkg/kubelet/cri/remote/utils.go (maxMsgSize). */
+/** The largest message that the kubelet accepts; gRPC's own default is 4 MB. pkg/kubelet/cri/remote/utils.go (maxMsgSize). */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** Why a call has no response. A value, because most callers continue without one. */

@@ -20,7 +20,7 @@ import { ContainerEventType } from "./enums.js";
 import { LinuxContainerResources, WindowsContainerResources } from "./resources.js";
 import { PodSandboxConfig, PodSandboxStatus } from "./sandbox.js";
 
-/** sandboxConfig is what the sandbox was made with, once more. */
+/** sandboxConfig repeats the sandbox's configuration. */
 export const CreateContainerRequest = message("CreateContainerRequest", {
   podSandboxId: string(1),
   config: one(2, ContainerConfig),
@@ -80,7 +80,7 @@ export type ExecSyncRequest = Decoded<typeof ExecSyncRequest>;
 export const ExecSyncResponse = message("ExecSyncResponse", { stdout: bytes(1), stderr: bytes(2), exitCode: int32(3) });
 export type ExecSyncResponse = Decoded<typeof ExecSyncResponse>;
 
-/** One of stdin, stdout and stderr must be set; with tty, stderr must not. */
+/** At least one of stdin, stdout and stderr is set; with tty, stderr is not. */
 export const ExecRequest = message("ExecRequest", {
   containerId: string(1),
   cmd: strings(2),
@@ -128,7 +128,7 @@ export const CheckpointContainerResponse = message("CheckpointContainerResponse"
 
 export const GetEventsRequest = message("GetEventsRequest", {});
 
-/** createdAt: when the event was made, in nanoseconds. */
+/** createdAt: the time of the event, in nanoseconds. */
 export const ContainerEventResponse = message("ContainerEventResponse", {
   containerId: string(1),
   containerEventType: enumeration(2, { ContainerEventType }),

@@ -1,4 +1,4 @@
-/** Containers: what they are made from, and what is known of them. Times are nanoseconds since 1970; 0: not yet. */
+/** Containers: their configuration and their status. Times are nanoseconds since 1970; 0: not yet. */
 
 import {
   bool,
@@ -82,7 +82,7 @@ export const Container = message("Container", {
 });
 export type Container = Decoded<typeof Container>;
 
-/** reason is `OOMKilled` where the kernel ended the container for its memory. */
+/** reason is `OOMKilled` if the kernel killed the container for its memory. */
 export const ContainerStatus = message("ContainerStatus", {
   id: string(1),
   metadata: one(2, ContainerMetadata),

@@ -19,7 +19,7 @@ export const ImageFilter = message("ImageFilter", { image: one(1, ImageSpec) });
 
 export const ListImagesRequest = message("ListImagesRequest", { filter: one(1, ImageFilter) });
 
-/** uid or username: who its commands run as by default. */
+/** uid or username: the default user of its commands. */
 export const Image = message("Image", {
   id: string(1),
   repoTags: strings(2),
@@ -42,7 +42,7 @@ export const StreamImagesResponse = message("StreamImagesResponse", { images: ma
 
 export const ImageStatusRequest = message("ImageStatusRequest", { image: one(1, ImageSpec), verbose: bool(2) });
 
-/** image is undefined where there is none of that name. */
+/** image is undefined if there is no image of that name. */
 export const ImageStatusResponse = message("ImageStatusResponse", { image: one(1, Image), info: stringMap(2) });
 export type ImageStatusResponse = Decoded<typeof ImageStatusResponse>;
 

@@ -1,4 +1,4 @@
-/** Limits: 0 and the empty string mean that none is set. */
+/** Limits: 0 and the empty string mean no limit. */
 
 import {
   type Decoded,

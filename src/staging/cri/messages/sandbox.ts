@@ -1,4 +1,4 @@
-/** Pod sandboxes: what a pod's containers share. Times are nanoseconds since 1970. */
+/** Pod sandboxes: the environment that a pod's containers share. Times are nanoseconds since 1970. */
 
 import {
   bool,
@@ -31,7 +31,7 @@ const WindowsPodSandboxConfig = message("WindowsPodSandboxConfig", {
   securityContext: one(1, WindowsSandboxSecurityContext),
 });
 
-/** The pod's identity, and how many sandboxes it had before this one. */
+/** The pod's identity, and the number of its earlier sandboxes. */
 export const PodSandboxMetadata = message("PodSandboxMetadata", {
   name: string(1),
   uid: string(2),

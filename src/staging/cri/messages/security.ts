@@ -1,4 +1,4 @@
-/** Namespaces, users, profiles: what a sandbox or a container may do. */
+/** Namespaces, users, profiles: the rights of a sandbox or a container. */
 
 import {
   bool,
@@ -45,7 +45,7 @@ const Capability = message("Capability", {
   addAmbientCapabilities: strings(3),
 });
 
-/** Holds for the sandbox alone, not for the pod's containers. */
+/** Applies only to the sandbox, not to the pod's containers. */
 export const LinuxSandboxSecurityContext = message("LinuxSandboxSecurityContext", {
   namespaceOptions: one(1, NamespaceOption),
   selinuxOptions: one(2, SELinuxOption),
@@ -91,7 +91,7 @@ const LinuxContainerUser = message("LinuxContainerUser", {
   supplementalGroups: int64s(3),
 });
 
-/** Who the first process of a container was started as. */
+/** The user of a container's first process. */
 export const ContainerUser = message("ContainerUser", { linux: one(1, LinuxContainerUser) });
 
 const WindowsNamespaceOption = message("WindowsNamespaceOption", { network: enumeration(1, { NamespaceMode }) });

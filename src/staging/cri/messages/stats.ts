@@ -1,4 +1,4 @@
-/** Statistics of containers and sandboxes, and the metrics that a runtime makes of them itself. */
+/** Statistics of containers and sandboxes, and the runtime's own metrics of them. */
 
 import {
   type Decoded,
@@ -136,7 +136,7 @@ export const MetricDescriptor = message("MetricDescriptor", {
 });
 export type MetricDescriptor = Decoded<typeof MetricDescriptor>;
 
-/** labelValues stand in the order of the descriptor's labelKeys. */
+/** labelValues are in the order of the descriptor's labelKeys. */
 export const Metric = message("Metric", {
   name: string(1),
   /** nanoseconds; 0: measured now */

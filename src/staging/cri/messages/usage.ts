@@ -1,4 +1,4 @@
-/** What was used of a machine. Timestamps are nanoseconds; values are wrapped, so that 0 differs from unknown. */
+/** The usage of a machine. Timestamps are nanoseconds; values are wrapped, so that 0 differs from unknown. */
 
 import { double, int64, many, one, string, uint64 } from "../../apimachinery/protobuf/fields.js";
 import { message } from "../../apimachinery/protobuf/message.js";

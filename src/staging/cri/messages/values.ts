@@ -1,4 +1,4 @@
-/** Wrappers and small messages that the others are made of. */
+/** Wrappers and small messages that other messages contain. */
 
 import {
   bool,
@@ -27,12 +27,12 @@ export const KeyValue = message("KeyValue", { key: string(1), value: string(2) }
 /** A run of user or group IDs, on the host and in the container. */
 export const IDMapping = message("IDMapping", { hostId: uint32(1), containerId: uint32(2), length: uint32(3) });
 
-/** Annotations say which platform's image is meant, where there are several. */
+/** Annotations choose the platform's image if there are several. */
 export const ImageSpec = message("ImageSpec", {
   /** name, digest or image ID */
   image: string(1),
   annotations: stringMap(2),
-  /** as the user wrote it, where that is known */
+  /** as the user wrote it, if known */
   userSpecifiedImage: string(18),
   runtimeHandler: string(19),
   /** for image volumes: the digest in use */

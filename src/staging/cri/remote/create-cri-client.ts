@@ -24,7 +24,7 @@ export interface CriClient {
   readonly runtime: RemoteRuntimeService;
   readonly images: RemoteImageService;
   readonly stats: RemoteStats;
-  /** which call of this client last changed each container */
+  /** the last call of this client that changed each container */
   readonly causes: CallCauses;
   /** Pending calls end as Canceled. */
   close(): Promise<void>;

@@ -8,8 +8,8 @@ type Chunks = Parameters<NonNullable<Duplex["_writev"]>>[0];
  * From now on a TLS socket sends an HTTP head and then WebSocket frames, each in TLS records of its own, as Go's servers
  * do. A frame of more than 16 KiB takes several records. Plain sockets stay as they are.
  *
- * Clients such as Python's poll the socket before each frame. They miss a frame that was decrypted together with the one
- * before it, because it no longer waits in the socket. Node joins whatever is written while an earlier write is pending.
+ * Clients such as Python's poll the socket before each frame. They miss a frame that was decrypted together with the one before it, because
+ * it no longer waits in the socket. Node joins all writes that follow while an earlier one is pending.
  *
  * Call it before the head is written.
  */

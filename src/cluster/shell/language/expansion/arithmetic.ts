@@ -2,7 +2,7 @@ import { ShellError, type ShellState } from "../state.js";
 import type { ArithExpr } from "../syntax/ast.js";
 import { literalValue } from "../syntax/literals.js";
 
-/** What arithmetic needs from the shell besides variables. */
+/** The parts of the shell that arithmetic needs in addition to variables. */
 export interface ArithmeticContext {
   readonly state: ShellState;
   /** `$?`, `$#`, `$1`: parameters that are not variables */

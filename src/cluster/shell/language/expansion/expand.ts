@@ -41,7 +41,7 @@ export interface ExpansionHost {
   readonly terminal: Terminal | undefined;
 }
 
-/** What one field needs besides its text, in bytes. */
+/** The memory of one field in addition to its text, in bytes. */
 const BYTES_PER_FIELD = 200;
 const FIELDS_PER_CHECK = 1024;
 
@@ -210,7 +210,7 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
   }
 }
 
-/** Braces as they are written: where a word does not become several (an assignment), and everywhere in ash. */
+/** Leaves braces unchanged where a word does not become several (an assignment), and always in ash. */
 function literalBraces({ items }: BracePart): WordPart[] {
   const literal = (value: string): WordPart => ({ type: "Literal", value });
   const [first] = items;

@@ -132,7 +132,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** Yields the number of comparisons since the last yield, so that the caller can give way to others. */
+/** Yields the number of comparisons since the last yield, so that the caller can yield to others. */
 export type Search<T> = Generator<number, T>;
 
 const COMPARISONS_PER_YIELD = 65_536;
@@ -230,7 +230,7 @@ export function* suffix(glob: Glob, text: string, isLongest: boolean): Search<nu
 export function* find(glob: Glob, text: string, from: number): Search<Span | undefined> {
   const { parts } = glob;
   if (parts.length === 1) return yield* first(parts[0] as Part, text, from);
-  // From the right, each part as late as possible: what remains on the left is free for the first part.
+  // Matches from the right, each part as late as possible, so that the rest on the left remains for the first part.
   let limit = text.length;
   let end: number | undefined;
   for (const part of parts.slice(1).reverse()) {

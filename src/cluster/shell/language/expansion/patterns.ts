@@ -13,7 +13,7 @@ export function hasPattern(pieces: readonly Piece[]): boolean {
   return pieces.some((piece) => !piece.isQuoted && /[*?[]/.test(piece.text));
 }
 
-/** Runs a search to its end; long ones give way to others. */
+/** Runs a search to its end; long ones yield to others. */
 export async function run<T>(search: Search<T>, turn: Self["turn"]): Promise<T> {
   for (;;) {
     const step = search.next();

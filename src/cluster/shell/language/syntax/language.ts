@@ -28,7 +28,7 @@ const MAX_CACHED_SCRIPTS = 100;
 /** The time limit for parsing one script. 128 KiB, the longest argument of `sh -c`, take about 100 ms. */
 const PARSE_LIMIT_MS = 150;
 const PARSE_LIMIT_MS_PER_KIB = 4;
-/** A process that had to wait for the machine's CPU gets its time again. */
+/** A process that had to wait for the machine's CPU gets the time limit again. */
 const MAX_PARSE_ATTEMPTS = 5;
 
 function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLanguage {

@@ -2,7 +2,7 @@ import type { ArithExpr, ArithLiteral, ScriptNode } from "./ast.js";
 
 /** As C and bash write a number: `12`, `010`, `0x1f`, `2#101`. */
 const LITERAL = /(?<![\w#])(?:0[xX][\da-fA-F]+|\d+(?:#[\w@]+)?)(?![\w#@])/g;
-/** What a JavaScript number may not hold exactly. Shorter literals are left to the parser. */
+/** Literals that a JavaScript number may not represent exactly. The parser handles shorter ones. */
 const LARGE = /\d{16}|0[xX][\da-fA-F]{14}|#[\w@]{9}/;
 /** A variable in place of a large literal, while just-bash parses the expression. */
 const PLACEHOLDER = "__kubelab_literal_";

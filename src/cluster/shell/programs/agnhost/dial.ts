@@ -98,7 +98,7 @@ export async function askUdp(self: Self, host: string, port: number, text: strin
   try {
     const answer = await self.machine.network.sendDatagram({ ip, port }, Buffer.from(text), limit.signal);
     if (answer !== undefined) return answer.toString();
-    // A datagram is not acknowledged: only the time tells.
+    // A datagram is not acknowledged, so only a timeout shows that it failed.
     await self.machine.clock.sleep(REQUEST_TIMEOUT_MS, limit.signal);
   } catch (error) {
     self.signal.throwIfAborted();

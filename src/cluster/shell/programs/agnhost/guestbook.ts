@@ -10,7 +10,7 @@ const PRIMARY = "agnhost-primary";
 const REPLICA = "agnhost-replica";
 
 /**
- * `guestbook`: a store that pushes what is set to its replicas, or a front end for it.
+ * `guestbook`: a store that pushes changes to its replicas, or a front end for it.
  * Mirrors test/images/agnhost/guestbook/guestbook.go.
  */
 export async function guestbook(self: Self, flags: Flags): Promise<number> {

@@ -52,7 +52,7 @@ export async function mounttest(self: Self, flags: Flags): Promise<number> {
   return code;
 }
 
-/** Linux's number of ext4, which stands for every file system that is not a tmpfs. */
+/** Linux's number of ext4, used for every file system that is not a tmpfs. */
 const EXT4_MAGIC = 0xef53;
 
 function contentLine(path: string, content: string): string {

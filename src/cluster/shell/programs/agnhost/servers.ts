@@ -135,7 +135,7 @@ function porterContext({ env, machine }: Self): Promise<SecureContext> | SecureC
 
 const CLOSE_DELAY_MS = 500;
 
-/** `port-forward-tester`: reads what it expects from one client, and sends chunks to it. */
+/** `port-forward-tester`: reads the expected data from one client, and sends chunks to it. */
 export async function portForwardTester(self: Self): Promise<number> {
   const { env, machine, signal } = self;
   const connection = await new Promise<Connection>((accept, reject) => {
@@ -186,7 +186,7 @@ function serveTcp(self: Self, port: number, accept: (connection: Connection) => 
       connection.outgoing.release();
       connection.incoming.release();
     };
-    // Also when the client does not read its answer.
+    // This also ends clients that do not read their answer.
     accept(connection)?.then(release, release);
   });
 }

@@ -22,7 +22,7 @@ const VERSION = "7.88.1";
 const HINT = "curl: try 'curl --help' or 'curl --manual' for more information\n";
 const MAX_REDIRECTS = 50;
 
-/** An end of curl with an error: its exit code and message. */
+/** An error that ends curl: its exit code and message. */
 class CurlError extends Error {
   override readonly name = "CurlError";
   constructor(

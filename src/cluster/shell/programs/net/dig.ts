@@ -67,7 +67,7 @@ function parse(args: readonly string[]): Plan {
     const known = TYPES.find((one) => one === arg.toUpperCase());
     if (arg.startsWith("+")) {
       const [flag = "", value = ""] = arg.slice(1).split("=");
-      // `+noall` and `+notcp` undo what comes without the "no".
+      // `+noall` and `+notcp` undo the options without "no".
       if (flag.startsWith("no")) flags.delete(flag.slice(2));
       else flags.set(flag, value);
       if (flag === "noall") flags.set("noall", "");

@@ -5,7 +5,7 @@ import type { Self } from "../../process/process.js";
 import { print } from "../console.js";
 import { parseOptions } from "./options.js";
 
-/** `getent hosts|ahosts NAME...`: what programs of the container find for a name. Other databases are empty. */
+/** `getent hosts|ahosts NAME...`: the addresses that the container's programs find for a name. Other databases are empty. */
 export async function getent(self: Self): Promise<number> {
   const [database = "", ...names] = self.argv.slice(1);
   if (!["hosts", "ahosts", "ahostsv4"].includes(database)) {
@@ -82,7 +82,7 @@ interface Pings {
   readonly times: number[];
 }
 
-/** @returns undefined without an answer @throws NetError if there is no way there at all; the signal's reason */
+/** @returns undefined without an answer @throws NetError if there is no route; the signal's reason */
 async function pingOnce(
   self: Self,
   ip: string,
@@ -98,7 +98,7 @@ async function pingOnce(
     return clock.now() - startMs;
   } catch (error) {
     if (limit.isOver) return undefined;
-    // No pod has the address: a program learns it only by its timeout.
+    // No pod has the address, so a program notices only by its timeout.
     if (error instanceof NetError && error.code === "EHOSTUNREACH") return undefined;
     throw error;
   }

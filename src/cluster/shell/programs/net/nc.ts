@@ -69,7 +69,7 @@ export async function netcat(self: Self): Promise<number> {
   return 0;
 }
 
-/** Nothing was found, because the time is over. @throws any other error */
+/** Reports a timeout as no result. @throws any other error */
 function onlyIfOver(limit: Deadline, error: unknown): readonly [] {
   if (!limit.isOver) throw error;
   return [];
@@ -82,11 +82,11 @@ function closeBoth({ incoming, outgoing }: Connection): void {
 
 /**
  * Copies in both directions until the other side has ended.
- * @param isServer a server without input keeps its side open, so that its clients go on
+ * @param isServer a server without input keeps its side open for its clients
  */
 async function talk(self: Self, connection: Connection, isServer = false): Promise<void> {
   const { incoming, outgoing } = connection;
-  // Input that is left when the other side has ended has no reader.
+  // Remaining input has no reader after the other side has ended.
   const sending = copyInput(self, connection)
     .then(() => (isServer ? undefined : outgoing.release()))
     .catch(() => {});
@@ -152,7 +152,7 @@ async function serve(self: Self, options: NetOptions, port: number): Promise<num
   return 0;
 }
 
-/** Prints what comes; the first line of input answers each datagram. */
+/** Prints incoming datagrams; the first line of input answers each of them. */
 async function serveUdp(self: Self, port: number): Promise<number> {
   const { ports } = self.machine.network;
   const isOpen = ports.listenUdp(port, async (bytes) => {

@@ -4,7 +4,7 @@ export class NetOptions {
     readonly values: ReadonlyMap<string, readonly string[]>,
     /** the other arguments */
     readonly rest: readonly string[],
-    /** an option that does not exist, or that lacks its value, and why */
+    /** an unknown option, or one without its value, with the problem */
     readonly problem: string | undefined,
   ) {}
 
@@ -31,10 +31,7 @@ export class NetOptions {
 /** By long name: the letter of the short option, or "" without one; `:` after it for an option with a value. */
 export type OptionTable = Readonly<Record<string, string>>;
 
-/**
- * Parses options that may stand anywhere, as GNU's getopt_long does: `-s`, `-so FILE`, `--max-time 5`, `--max-time=5`; `--`
- * ends them.
- */
+/** Parses options at any position, as GNU's getopt_long does: `-s`, `-so FILE`, `--max-time 5`, `--max-time=5`; `--` ends them. */
 export function parseOptions(args: readonly string[], table: OptionTable): NetOptions {
   const values = new Map<string, string[]>();
   const rest: string[] = [];

@@ -5,7 +5,7 @@ import type { Clock } from "../../../../util/clock.js";
 import { messageOf } from "../../../../util/errors.js";
 import { DEVICE_PLUGIN, type Device, type DevicePluginOptions } from "../../../apis/deviceplugin/v1beta1.js";
 
-/** How long the kubelet tries to reach a plugin that registers, and how long the plugin may take to answer. Mirrors dial. */
+/** The time limits for connecting to a plugin that registers, and for its answer. Mirrors dial. */
 const DIAL_TIMEOUT_MS = 10_000;
 /** Mirrors the base delay of google.golang.org/grpc/backoff. */
 const DIAL_RETRY_MS = 1_000;
@@ -46,7 +46,7 @@ export class PluginClient {
 
   /**
    * Passes each list of devices on, until the stream ends. Mirrors Run.
-   * @returns why it has ended
+   * @returns the reason of its end
    */
   async run(receive: (devices: readonly Decoded<typeof Device>[]) => void, signal: AbortSignal): Promise<string> {
     try {

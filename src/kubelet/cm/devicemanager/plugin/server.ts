@@ -21,7 +21,7 @@ import { PluginClient } from "./client.js";
 
 const FOLDER_MODE = 0o750;
 
-/** Is told about the plugins. Mirrors ClientHandler in pkg/kubelet/cm/devicemanager/plugin/v1beta1/api.go. */
+/** Receives the events of plugins. Mirrors ClientHandler in pkg/kubelet/cm/devicemanager/plugin/v1beta1/api.go. */
 export interface ClientHandler {
   pluginConnected(plugin: PluginClient, options: Decoded<typeof DevicePluginOptions>): void;
   pluginListAndWatchReceiver(resourceName: string, devices: readonly Decoded<typeof Device>[]): void;
@@ -61,7 +61,7 @@ export class RegistrationServer {
   }
 
   /**
-   * Removes the sockets of earlier plugins, and listens. Plugins see their socket go, and register again.
+   * Removes the sockets of earlier plugins, and listens. Plugins notice that their socket disappeared, and register again.
    * @throws Error or LabError if it cannot listen; the file system's error
    */
   async start(): Promise<void> {

@@ -2,7 +2,7 @@ import { type DefaultsFunction, structOf } from "./struct.js";
 
 const CPU_UTILIZATION = 80;
 
-/** What a HorizontalPodAutoscaler without metrics gets: 80 % of the requested CPU. */
+/** The metric of a HorizontalPodAutoscaler without metrics: 80 % of the requested CPU. */
 export function defaultMetrics(): object[] {
   const target = { type: "Utilization", averageUtilization: CPU_UTILIZATION };
   return [{ type: "Resource", resource: { name: "cpu", target } }];

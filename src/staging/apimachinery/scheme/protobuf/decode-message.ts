@@ -17,7 +17,7 @@ export function decodeMessage(type: string, bytes: Buffer, budget: Budget = { va
   return out;
 }
 
-/** What is left of the values that one message can have. */
+/** The remaining number of values that one message can have. */
 interface Budget {
   values: number;
 }

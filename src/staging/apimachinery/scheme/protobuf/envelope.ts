@@ -46,7 +46,7 @@ export function decodeProtobufBody(bytes: Buffer, kind: KindRef): DecodedBody {
 }
 
 /**
- * What a stored value says, with the fields that `schemaOf` names for its kind and version, and without defaults.
+ * Decodes a stored value with the fields that `schemaOf` names for its kind and version, without defaults.
  * @throws StatusError, ProtobufError
  */
 export function readStoredProtobuf(

@@ -1,4 +1,6 @@
-/** Who leads, and since when. Mirrors LeaderElectionRecord in k8s.io/client-go/tools/leaderelection/resourcelock/interface.go. */
+/**
+ * The leader, and the time since it leads. Mirrors LeaderElectionRecord in k8s.io/client-go/tools/leaderelection/resourcelock/interface.go.
+ */
 export interface LeaderElectionRecord {
   /** "": the lock is free */
   readonly holderIdentity: string;
@@ -18,9 +20,9 @@ export interface ResourceLock {
   readonly description: string;
   /** undefined: the lock does not exist yet */
   get(): Promise<LeaderElectionRecord | undefined>;
-  /** @throws when another candidate was faster */
+  /** @throws if another candidate was faster */
   create(record: LeaderElectionRecord): Promise<void>;
-  /** Changes the record that `get` has read, or that was last written. @throws when it has changed in the meantime */
+  /** Changes the record that was last read or written. @throws if it has changed since */
   update(record: LeaderElectionRecord): Promise<void>;
   /** Records an event about the lock: `IDENTITY became leader`. */
   recordEvent(what: string): void;

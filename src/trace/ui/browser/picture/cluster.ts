@@ -76,9 +76,7 @@ export class Cluster {
   /** grows when the picture changes */
   revision = 0;
   #hasStorage = false;
-  /**
-   * Without a storage that reports, the first watch of each resource decides what exists, because others lag behind it.
-   */
+  /** Without a storage that reports, the first watch of each resource decides what exists, because others lag behind it. */
   readonly #witnesses = new Map<string, string>();
 
   add(event: TraceEvent): void {
@@ -253,8 +251,7 @@ function exists(state: string | undefined): boolean {
 }
 
 /**
- * After a restart, the old sandbox or container of the same name still exists for a while; its end does not concern the
- * new one.
+ * After a restart, the old sandbox or container of the same name still exists for a while; its end does not concern the new one.
  * @returns whether the transition is that of the newest one
  */
 function pass(states: States, { from, to, source }: Transition): boolean {
