@@ -28,7 +28,7 @@ export interface ProcessStreams {
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 }
 
-/** What one run of the program needs. */
+/** The environment of one run of the program. */
 export interface ProgramEdge extends ProcessContext {
   readonly streams: ProcessStreams;
   /** the clock of the running cluster that commands join: its speed may change while they run */

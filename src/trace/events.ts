@@ -8,7 +8,7 @@
 
 import type { Origin } from "./scope.js";
 
-/** The components that act. `user` is the person at the keyboard, or the administrator that kubelab stands in for. */
+/** The components that act. `user` is the person at the keyboard, or the administrator whose part kubelab plays. */
 export const ACTORS = ["user", "kubelet", "apiserver", "controller", "scheduler", "proxy", "dns", "runtime"] as const;
 
 export type Actor = (typeof ACTORS)[number];

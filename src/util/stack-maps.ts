@@ -3,7 +3,7 @@ import { SourceMap } from "node:module";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 
-/** Set in the bundled program: the file beside it with the map of each of its files. */
+/** Set in the bundled program: the file next to it with the map of each of its files. */
 declare const KUBELAB_STACK_MAPS: string | undefined;
 
 /** Of one file of the bundle, as scripts/sources.mjs writes it. */

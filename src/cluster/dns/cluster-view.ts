@@ -28,7 +28,7 @@ export interface NamedEndpoint extends EndpointAddress {
   readonly service: string;
 }
 
-/** What the answers are made from. */
+/** The data behind the answers. */
 export interface ClusterView {
   hasNamespace(name: string): boolean;
   service(namespace: string, name: string): Service | undefined;

@@ -7,7 +7,7 @@ import { addressOfReverse, parseName, type RecordRequest } from "./parse-name.js
 export interface Target {
   /** an address, or the name of an external service */
   readonly host: string;
-  /** undefined: none is declared */
+  /** undefined: not declared */
   readonly port?: number;
   /** the name of exactly this target, for SRV records */
   readonly name: string;

@@ -32,9 +32,9 @@ export interface DnsQuery {
   readonly udpBytes: number;
 }
 
-/** A message that is no question. */
+/** A message that is not a question. */
 export interface BadQuery {
-  /** undefined: it is not answered at all */
+  /** undefined: no answer */
   readonly reply: Buffer | undefined;
 }
 

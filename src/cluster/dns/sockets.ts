@@ -71,7 +71,7 @@ async function bindUdp(port: number, answer: AnswerMessage): Promise<UdpSocket> 
     if (message.length > MAX_DATAGRAM_BYTES) return;
     const send = async () => {
       const reply = await answer(message, "udp");
-      // A client that is gone is no error.
+      // A client that left is not an error.
       if (reply !== undefined) socket.send(reply, from.port, from.address, () => {});
     };
     // The socket, or the server behind it, was closed meanwhile.

@@ -6,9 +6,9 @@ import type { Clock } from "../../util/clock.js";
 export interface FrequencyLimits {
   /** the time between runs once the burst is used up */
   readonly minIntervalMs: number;
-  /** runs that follow one another at once */
+  /** the number of runs in a burst */
   readonly burst: number;
-  /** when a run that failed is tried again */
+  /** the delay before a failed run is repeated */
   readonly retryMs: number;
 }
 
@@ -67,7 +67,7 @@ export class BoundedFrequencyRunner {
   }
 
   #takeToken(): void {
-    // A wait ends when the next token is there.
+    // A wait ends when the next token is available.
     this.#waitMs();
     this.#tokens = Math.max(0, this.#tokens - 1);
   }

@@ -52,7 +52,7 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   useWords(words: EdgeWords): void;
 }
 
-/** What a command prints on stdout. */
+/** The result that a command prints on stdout. */
 export interface CommandResult {
   readonly text: string;
   readonly json: unknown;

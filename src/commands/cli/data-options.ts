@@ -21,7 +21,7 @@ export function addDataOptions(command: Command): Command {
     );
 }
 
-/** undefined without --data. @throws LabError USAGE for its other flag alone, or beside --etcd */
+/** undefined without --data. @throws LabError USAGE for --data-fsync without --data, or for --data with --etcd */
 export function dataConfig({
   data,
   dataFsync,

@@ -30,13 +30,13 @@ export class ProgressLine {
   #spinner: Ora | undefined;
   #widths: TextWidth | undefined;
   readonly #lines: { text: ProgressText }[] = [];
-  /** asks functions for their text again */
+  /** calls the text functions again */
   #polling: Timer | undefined;
   /** the text on the screen */
   #shown = "";
-  /** stands behind the newest line */
+  /** the text after the newest line */
   #aside = "";
-  /** a line of its own below the others */
+  /** a separate line below the others */
   #pinned = "";
 
   constructor(

@@ -2,7 +2,7 @@ import type { Say } from "../../util/i18n/sentences.js";
 import type { CliContext, CommandResult } from "./context.js";
 import { resultColumns } from "./numbered-steps.js";
 
-/** Nothing is broken at this width. */
+/** A width at which nothing wraps. */
 const UNBROKEN = 10_000;
 
 /**

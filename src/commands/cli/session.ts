@@ -79,7 +79,7 @@ export class CliSession implements CliContext {
     this.#startLimit = clock.timer(limitMs, () => this.#stop.abort(new LabError("TIMED_OUT", message, hint)));
   }
 
-  /** Set when the start has taken too long. */
+  /** Set if the start has taken too long. */
   get startFailure(): LabError | undefined {
     const { reason } = this.signal as { readonly reason: unknown };
     return reason instanceof LabError ? reason : undefined;

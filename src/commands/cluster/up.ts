@@ -155,7 +155,7 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
   if (outcome.type === "timed-out")
     throw didNotStart(name, `it was not ready within ${timeoutS} s`, `Its log is ${logFile}.`);
   if (outcome.code !== 0) {
-    // The error has what the log has.
+    // The error repeats the log.
     rmSync(logFile, { force: true });
     const [, message, hint] = /^error: (.*)(?:\n(.+))?$/m.exec(outcome.log) ?? [];
     const fallback = outcome.log || `exit code ${outcome.code} without a message (is the disk full?)`;

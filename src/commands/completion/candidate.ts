@@ -1,4 +1,4 @@
-/** A word that can stand at the cursor. */
+/** A candidate word for the cursor's position. */
 export interface Candidate {
   readonly value: string;
   /** one line, for shells that show it; "" for none */

@@ -67,7 +67,7 @@ async function inCommand(
   let given = 0;
   for (let i = 0; i < words.length; i++) {
     const word = words[i] ?? "";
-    // What follows is another program's line.
+    // The rest is another program's command line.
     if (word === "--") return [];
     if (word.startsWith("-")) {
       const option = command.options.find(({ short, long }) => word === short || word === long);

@@ -12,17 +12,17 @@ import { namedCluster } from "../../testbed/target/target.js";
 import { LabError } from "../../util/errors.js";
 import type { CliContext } from "../cli/context.js";
 
-/** How long a call may take. */
+/** The time limit of a call. */
 export const TIMEOUT_MS = 10_000;
 const ROOT = "/registry/";
 
-/** The flags that say which etcd. */
+/** The flags that choose an etcd. */
 export interface WhichEtcd extends EtcdOptions {
   /** the name of a running cluster */
   readonly cluster?: string;
 }
 
-/** An etcd, and what its values are. */
+/** An etcd, and the decoder of its values. */
 export interface OpenedEtcd extends AsyncDisposable {
   readonly client: EtcdClient;
   readonly codec: StorageCodec;

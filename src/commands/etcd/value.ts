@@ -28,7 +28,7 @@ export interface ShownValue {
   readonly bytes: number;
   readonly object?: KubeObject;
   readonly text?: string;
-  /** why there is no object */
+  /** the reason if there is no object */
   readonly problem?: string;
 }
 
@@ -70,7 +70,7 @@ export function shownValue(codec: StorageCodec, { key, value }: KeyValue, showsS
   }
 }
 
-/** JSON that is no object of Kubernetes. */
+/** JSON that is not a Kubernetes object. */
 function otherJson(value: Buffer, format: string, showsSecrets: boolean): Pick<ShownValue, "text"> {
   if (format !== "JSON") return {};
   try {

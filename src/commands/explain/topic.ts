@@ -14,7 +14,7 @@ export interface Topic {
   readonly also?: readonly string[];
   /** two to four sentences */
   readonly text: string;
-  /** what decides it, by release */
+  /** the constants that decide it, by release */
   readonly facts?: readonly FactName[];
   /** commands to paste; default: the events of that reason */
   readonly see?: readonly string[];

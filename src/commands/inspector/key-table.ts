@@ -20,7 +20,7 @@ export interface InspectorKey {
   run(signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** What reading keys needs of a command. */
+/** The parts of a command that reading keys needs. */
 export interface KeyDeps {
   readonly stdin: ProcessStreams["stdin"];
   readonly progress: ProgressReporter;

@@ -9,7 +9,7 @@ export type StatusTable = StateTable;
 
 /** The newest rows fit; at 24 lines the trace keeps two thirds. */
 const MAX_ROWS = 6;
-/** The spinner and the space after it stand before the first line. */
+/** The spinner and a space precede the first line. */
 const MARGIN = "  ";
 
 /** The table for the bottom of a terminal, of at most eight lines; empty without rows. Pure. */

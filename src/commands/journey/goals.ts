@@ -4,7 +4,7 @@ import type { KubeRequest } from "../../staging/client-go/rest/client.js";
 import { collectionPath, DEPLOYMENTS, PODS } from "../../staging/client-go/rest/paths.js";
 import type { JourneyManifest } from "./manifest.js";
 
-/** What to watch, and when to stop. */
+/** The collection to watch, and the condition to stop. */
 export interface Goal {
   readonly path: string;
   readonly query: KubeRequest["query"] & object;

@@ -21,7 +21,7 @@ export interface JourneyStep {
   readonly upstream?: Upstream;
 }
 
-/** Calls that only look. */
+/** Calls that only read. */
 const LOOKING = /^(?:List|Version$|Status$|ImageStatus$|.*Status$)/;
 const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
 
@@ -100,7 +100,7 @@ function placesOf(graph: TraceGraph, root: TraceEvent): Map<TraceEvent, Place> {
     const causeMs = cause === undefined ? undefined : places.get(cause)?.atMs;
     places.set(event, { atMs: Math.max(startMs(event), causeMs ?? 0), depth });
   }
-  // Servers that do not trace leave only what their watch delivers.
+  // Only watch events show the work of servers without a trace.
   for (const event of graph.events) {
     if (event.kind !== "watch" || !/^(?:pods|deployments)$/.test(event.resource) || !graph.hasUnobservedCause(event))
       continue;

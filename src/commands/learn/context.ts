@@ -25,7 +25,7 @@ export interface LearnOptions {
 /** What every part of `kubelab learn` needs. */
 export interface LearnContext extends LabContext {
   readonly context: CliContext;
-  /** what a lab tells goes to this stream */
+  /** the stream of a lab's messages */
   renderer(stream: "stdout" | "stderr"): LabRenderer;
   /** the same with other labs */
   withLibrary(library: LabLibrary): LearnContext;
@@ -85,7 +85,7 @@ function environmentIn(
   };
 }
 
-/** Loaded when a learner asks for a page. */
+/** Loaded when a learner requests a page. */
 async function writePage(path: string, facts: readonly TraceEvent[], language: Language): Promise<void> {
   const [{ formatOf }, { TraceGraph }, sentences] = await Promise.all([
     import("../cli/trace-file.js"),

@@ -78,7 +78,7 @@ export class LearnHelp {
     command.addArgument(argument);
   }
 
-  /** Says all of it in another language. */
+  /** Switches all help texts to another language. */
   speak(say: Say): void {
     this.say = say;
     for (const text of this.#texts) text(say);

@@ -152,7 +152,7 @@ function addExamOption({ help }: LearnRoom, command: Command): void {
   });
 }
 
-/** Subcommands for the lab under way. */
+/** Subcommands for the running lab. */
 function addStepCommands(room: LearnRoom): void {
   const { help } = room;
   const operations = () => import("./operations.js");

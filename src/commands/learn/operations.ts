@@ -97,7 +97,7 @@ async function goOn(lab: Detached, step: string | null): Promise<void> {
 
 /**
  * Checks whether the current step is done, and does nothing else.
- * @param waits as long as the step allows; else it looks once
+ * @param waits waits as long as the step allows; otherwise checks once
  * @throws LabError FAILED if it is not
  */
 export async function check(here: LearnContext, waits: boolean): Promise<void> {

@@ -49,7 +49,7 @@ async function noticeEnd(env: LearnContext, lab: string, folder: string, signal:
   const { context, notice, say, wall } = env;
   try {
     while (existsSync(folder)) await wall.sleep(LOOK_AGAIN_MS, signal);
-    // The cursor is behind the shell's prompt.
+    // The cursor is after the shell's prompt.
     const begin = context.streams.stdin.isTTY === true ? "\n" : "";
     notice(`${begin}${say("shellLabEnded", { id: lab })}`);
   } catch (error) {

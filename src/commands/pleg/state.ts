@@ -82,13 +82,13 @@ function unseen(targets: readonly LabTarget[]): PagePod[] {
   return [{ uid: "", name: "not seen yet", cache: "nothing", entries }];
 }
 
-/** `healthy`, or what is wrong and why. */
+/** `healthy`, or the problem with its reason. */
 export function healthText(pleg: Pleg): string {
   const health = pleg.healthy();
   return health.healthy ? "healthy" : `${health.message}. Cause: ${health.cause}`;
 }
 
-/** What a pod worker would read of a pod. */
+/** The status of a pod that a pod worker would read. */
 export function cacheText(pleg: Pleg, podUid: string): string {
   const { kind, status, error, modifiedMs } = pleg.cache.get(podUid);
   if (kind === "default") return "nothing";

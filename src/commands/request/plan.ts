@@ -7,7 +7,7 @@ import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { manifestFromWord } from "../journey/manifest.js";
 
-/** What the command line asks for. */
+/** The requested operation. */
 export interface Asked {
   readonly verb: string | undefined;
   /** `pod/web`, `pod/web/binding`, `pods`, `/version` */

@@ -132,7 +132,7 @@ function impersonating(admin: RestConfig, user: string): RestConfig {
 function watchAll(client: KubeClient, path: string | undefined, count: number, signal: AbortSignal): AsyncDisposable {
   const stop = new ChildAbort(signal);
   const watches = path === undefined ? [] : Array.from({ length: count }, () => client.watch(path, {}, stop.signal));
-  // A watch that fails ends alone.
+  // A failed watch does not end the others.
   const watching = Promise.allSettled(watches.map(readAll));
   return {
     async [Symbol.asyncDispose]() {

@@ -7,10 +7,10 @@ import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addPlainOptions } from "../cli/options.js";
 
-/** Set in the bundled program: the file beside it that has the source. */
+/** Set in the bundled program: the file next to it with the source. */
 declare const KUBELAB_SOURCES: string | undefined;
 
-/** `kubelab source [NAME]`: the source of a chapter, to read beside upstream's. */
+/** `kubelab source [NAME]`: the source of a chapter, to read next to upstream's. */
 export function addSourceCommand(source: Command, context: CliContext): void {
   source
     .description(

@@ -47,7 +47,7 @@ export function parseForwardTarget(text: string, namespace: string): ForwardTarg
 
 export interface FoundPod {
   readonly name: PodName;
-  /** whose ports are meant */
+  /** the Service whose ports are requested */
   readonly service: Wire<V1Service> | undefined;
 }
 

@@ -8,7 +8,7 @@ type NameOf<F extends Families, T extends Family["type"]> = {
 }[keyof F] &
   string;
 
-/** Names in the order of the family's. */
+/** The names in the family's order. */
 export type Labels = Readonly<Record<string, string>>;
 type Metric = Counter | Gauge | Histogram;
 
@@ -20,7 +20,7 @@ interface Loaded {
 /** A measurement that waits for the library. */
 type Waiting = (loaded: Loaded) => void;
 
-/** A line that is no comment. */
+/** A line that is not a comment. */
 const HAS_SERIES = /^[^#]/m;
 /** The number of waiting measurements at which the library is loaded without a reader, so that they do not pile up. */
 const MAX_WAITING = 1000;

@@ -3,7 +3,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import type { KubeletServerHost } from "./host.js";
 
-/** What handlers work with. */
+/** The dependencies of handlers. */
 export interface HandlerDeps {
   readonly host: KubeletServerHost;
   readonly clock: Clock;

@@ -45,7 +45,7 @@ export interface KubeletServerHost {
   readonly logsFolder?: string | undefined;
   /** the kubelet's configuration, in the fields of kubelet.config.k8s.io/v1beta1 (KubeletConfiguration) */
   configz?(): Readonly<Record<string, unknown>>;
-  /** what /metrics shows */
+  /** the content of /metrics */
   readonly metrics: KubeletMetrics;
   /** the content of /metrics/cadvisor, in Prometheus' text format */
   cadvisorMetrics?(signal: AbortSignal): Promise<string>;

@@ -31,7 +31,7 @@ export function podResourcesSocket(rootDir: string): string {
  * Serves `pod-resources/kubelet.sock` in the kubelet's folder.
  *
  * Mirrors ListenAndServePodResources in pkg/kubelet/server/server.go, and pkg/kubelet/apis/podresources/server_v1.go.
- * Differs: without v1alpha1; a kubelet that cannot listen goes on without it.
+ * Differs: without v1alpha1; a kubelet that cannot listen continues without it.
  * @returns undefined if it cannot listen, which is reported
  */
 export async function openPodResources(
@@ -65,7 +65,7 @@ export async function openPodResources(
   }
 }
 
-/** CPUs and memory are not pinned to containers: the policies of their managers are none. */
+/** CPUs and memory are not pinned to containers, because both managers have the policy `none`. */
 function podResources({ deviceManager }: PodResourcesDeps, pod: V1Pod) {
   const { name, namespace, uid } = pod.metadata;
   const containers = containersOf(pod).map((container) => ({

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { join } from "node:path";
 
-/** What the kernel counts in `st_blocks`. */
+/** The unit of `st_blocks`. */
 const BYTES_PER_BLOCK = 512;
 /** Synchronous calls cost a sixth of asynchronous ones. After this many, the rest of the kubelet gets its turn. */
 const FILES_PER_TURN = 256;
@@ -55,6 +55,6 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // it has gone, or cannot be read
+    return []; // it has disappeared, or cannot be read
   }
 }

@@ -1,7 +1,7 @@
 import { memoryUsage, resourceUsage } from "node:process";
 import type { MemoryStats } from "../apis/stats/v1alpha1.js";
 
-/** What the kubelet uses at one moment. */
+/** The usage of the kubelet at one moment. */
 export interface KubeletUsage extends Required<Pick<MemoryStats, "rssBytes" | "pageFaults" | "majorPageFaults">> {
   /** since the start, over all cores */
   readonly coreNanoSeconds: number;

@@ -18,7 +18,7 @@ const LISTED_SANDBOX_STATS = listPodSandboxStatsOf(
 /** Five minutes of the eviction manager's readings. */
 const LEFT_OUT_AFTER_FAILURE = 30;
 
-/** What is known of a sandbox as a whole. */
+/** The figures of a sandbox as a whole. */
 export type SandboxStats = Pick<PodStats, "network" | "processStats">;
 
 /** The network and the processes of pods, if the container runtime reports them. */

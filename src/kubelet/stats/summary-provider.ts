@@ -144,7 +144,7 @@ function usageOf(containers: ListedPodStats["containers"]): ReadonlyMap<string, 
   );
 }
 
-/** @param besides pods whose processes are not part of the reading */
+/** @param besides pods whose processes the reading excludes */
 function rlimitOf(
   timeMs: number,
   processes: MachineReading["processes"],

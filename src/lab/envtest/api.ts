@@ -48,7 +48,7 @@ export interface Cluster extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** The time by which a cluster lives. */
+/** The clock of a cluster. */
 export interface ClusterClock {
   readonly speed: number;
   /** Unix ms */
@@ -178,7 +178,7 @@ export interface RuntimeOptions {
   readonly endpoint?: string;
   /** ms that the pull of an image takes; default 400 */
   readonly pullMs?: number;
-  /** images that are there from the start */
+  /** images that are present from the start */
   readonly images?: readonly string[];
   /** how many times as fast its clock runs; default 1 */
   readonly speed?: number;

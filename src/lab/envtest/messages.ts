@@ -15,7 +15,7 @@ export interface StartedCluster {
   readonly admin: AdminConfig;
 }
 
-/** What of a RestConfig can be sent. */
+/** The parts of a RestConfig that can be sent. */
 export interface AdminConfig {
   readonly server: string;
   readonly caPem?: string;
@@ -36,7 +36,7 @@ export interface NodeRequest {
 /** The calls of a program to its process: parameters and result. */
 export interface Calls {
   startCluster: { readonly given: ClusterOptions; readonly result: StartedCluster };
-  /** refuses the name of a node that runs */
+  /** refuses the name of a running node */
   claimNode: { readonly given: string; readonly result: undefined };
   startNode: { readonly given: NodeRequest; readonly result: undefined };
   closeNode: { readonly given: string; readonly result: undefined };

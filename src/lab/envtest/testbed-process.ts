@@ -6,7 +6,7 @@ import type { PodFunction } from "./api.js";
 import type { Calls, Method, ProgramMessage, TestbedMessage } from "./messages.js";
 import { runWork } from "./work.js";
 
-/** Beside the bundle of this file. */
+/** Next to the bundle of this file. */
 const PROGRAM = "./testbed.js";
 const MAX_STDERR = 16_384;
 

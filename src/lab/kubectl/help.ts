@@ -56,7 +56,7 @@ function listOf(group: string, say: Say): string {
 function verbHelp(verb: string, say: Say): string {
   const { about = "", args = "", flags = "" } = VERBS[verb] ?? {};
   const subcommands = subcommandsOf(verb, KNOWN);
-  // Flags behind `--` would be the command's.
+  // Flags after `--` belong to the command.
   const [own = "", ...command] = args.split(/(?= \[?-- )/);
   const place = say("kubectlHelpFlagsPlace");
   const usage = ["kubectl", verb, own, place].filter((word) => word !== "").join(" ") + command.join("");

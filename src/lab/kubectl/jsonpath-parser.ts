@@ -172,7 +172,7 @@ function sliceOf(text: string): JsonPathNode {
     return digits === "" ? undefined : Number(digits);
   });
   const isIndex = match[2] === undefined;
-  // The last element has no index behind it.
+  // No index follows the last element.
   const end = isIndex && from !== -1 ? (from ?? 0) + 1 : to;
   return { type: "slice", ...defined({ from, to: end, step }) };
 }

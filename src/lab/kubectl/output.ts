@@ -21,7 +21,7 @@ export interface TableOptions {
   readonly namespaces?: boolean;
   /** a column after the others */
   readonly labels?: boolean;
-  /** stands before names: `pod/` */
+  /** the prefix of names: `pod/` */
   readonly prefix?: string;
 }
 

@@ -7,9 +7,8 @@ import { killGroup, markOf, markOfNow } from "../../util/os/processes.js";
 const NOTES = "commands";
 
 /**
- * Notes which commands run for a node's pods. Commands outlive a kubelet that is killed, as containers do. Unlike
- * containers they cannot be adopted, because the reader of their output is gone: the next kubelet kills them and starts
- * again.
+ * Records the running commands of a node's pods. Commands outlive a kubelet that is killed, as containers do. Unlike containers they cannot
+ * be adopted, because the reader of their output is gone: the next kubelet kills them and starts again.
  *
  * Works only where the system distinguishes a process from a later one with the same PID (Linux).
  */

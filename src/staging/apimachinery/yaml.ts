@@ -47,7 +47,7 @@ export function parseYamlDocuments(text: string, { duplicates }: YamlOptions = {
 /** A YAML document as JSON text. */
 export interface JsonOfYaml {
   readonly json: string;
-  /** what strict decoding reports besides unknown fields */
+  /** the errors of strict decoding in addition to unknown fields */
   readonly strictErrors: readonly string[];
 }
 

@@ -42,7 +42,7 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #options: Required<WorkQueueOptions>;
   readonly #waker = new Waker();
-  /** key -> why it was added first */
+  /** key -> the cause of its first addition */
   readonly #ready = new Map<string, Scope | undefined>();
   readonly #delayed = new Map<string, Delayed>();
   /** the entries of #delayed, and outdated ones: cancelled or made earlier; mirrors waitForPriorityQueue */
@@ -77,7 +77,7 @@ export class WorkQueue {
     this.#delayed.set(key, delayed);
     this.#waiting.push(delayed);
     if (this.#waiting.size > MIN_HEAP + 2 * this.#delayed.size) this.#dropCancelled();
-    // The others are waited for already.
+    // Timers for the others already run.
     if (this.#waiting.peek() === delayed) this.#waker.wake();
   }
 

@@ -22,7 +22,7 @@ interface PacketRequest {
   readonly to: string;
   /** absent: the node itself, as for a probe of its kubelet */
   readonly from?: string;
-  /** how many more nodes may pass it on */
+  /** how many more nodes can pass it on */
   readonly ttl?: number;
   /** a datagram's payload: base64 */
   readonly payload?: string;

@@ -14,13 +14,13 @@ import type { ProgramEdge } from "../context.js";
 import { stateFolder } from "../target/state-folder.js";
 import type { TargetOptions } from "../target/target.js";
 
-/** Where a join is asked for. */
+/** The place where a join is requested. */
 export interface JoinDefaults {
-  /** folder of the nodes that have none of their own */
+  /** folder of the nodes without their own */
   readonly home: string;
   /** that paths are relative to */
   readonly cwd: string;
-  /** there is a terminal to ask on */
+  /** there is a terminal for questions */
   readonly canAsk: boolean;
   /** for every node that joins from here; default: none */
   readonly taints?: readonly Taint[];
@@ -32,7 +32,7 @@ export function joinDefaults({ env, cwd, streams }: Pick<ProgramEdge, "env" | "c
     home: env["KUBELAB_NODES"] || join(stateFolder(env), "nodes"),
     cwd,
     canAsk: streams.stdin.isTTY === true && streams.stderr.isTTY === true,
-    // Nodes that a lab adds to the learner's own cluster must not attract the pods of others.
+    // Nodes that a lab adds to the learner's own cluster must not attract other pods.
     ...((env["KUBELAB_LAB_KUBECONFIG"] ?? "") === "" ? {} : { taints: [LAB_TAINT] }),
   };
 }
@@ -71,7 +71,7 @@ export function serverOf({ discovery }: JoinPlan, target: { readonly admin: Rest
   return target.admin.server;
 }
 
-/** The checked options: none of them can still be a usage error. */
+/** The checked options, which cannot cause a usage error any more. */
 export interface JoinPlan {
   readonly nodeName: string;
   readonly folder: string;

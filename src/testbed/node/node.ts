@@ -70,8 +70,8 @@ export interface RunningNode {
 }
 
 /**
- * Starts a node: a runtime if none is named, the node's certificate (bootstrapping if need be), and the kubelet, which
- * acts with that certificate and nothing else. Resolves when the node has registered and reported its status.
+ * Starts a node: a runtime if none is named, the node's certificate (bootstrapping if necessary), and the kubelet,
+ * which only uses that certificate. Resolves when the node has registered and reported its status.
  * @throws LabError as `prepareNode`, `createCriClient` and `startKubelet`
  */
 export async function startNode(
@@ -184,7 +184,7 @@ interface SimulatedMachine {
   readonly clock: Clock;
   readonly rootDir: string;
   readonly plan: JoinPlan;
-  /** asked for each measurement of the disk */
+  /** called for each measurement of the disk */
   readonly polling: CriClient;
   readonly nodeAddress: string | undefined;
 }

@@ -14,7 +14,7 @@ import { FaultSwitches } from "./fault-switches.js";
 import type { LabAction, LabRuntime, LabTarget } from "./lab-runtime.js";
 import { labTargets } from "./lab-targets.js";
 
-/** The two pods that the lab begins with. */
+/** The lab's two initial pods. */
 const LAB_PODS: readonly PodSeed[] = [mypod, myngx];
 
 /** What can be done to one container or sandbox. */

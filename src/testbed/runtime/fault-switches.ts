@@ -81,12 +81,12 @@ export class FaultSwitches {
 
   constructor(readonly control: RemoteControl) {}
 
-  /** what is switched on, in words */
+  /** the active faults, in words */
   on(): readonly string[] {
     return Array.from(this.#on, ({ state }) => state);
   }
 
-  /** @returns what holds from now on */
+  /** @returns the new state */
   async turn(actionId: string): Promise<string> {
     const found = SWITCHES.find(({ action }) => action.id === actionId);
     if (found === undefined) {

@@ -16,7 +16,7 @@ export interface SimulatedNodeOptions {
   readonly kubeVersion: string;
   /** of all of them */
   readonly config: KubeletConfiguration;
-  /** the one that they all seem to be */
+  /** the machine that they all report */
   readonly machine: MachineFacts;
 }
 

@@ -106,7 +106,7 @@ function problemOf(item: unknown, issue: z.core.$ZodIssue): string {
   let path = "";
   let value = item;
   for (const key of issue.path) {
-    // A single value stands for a list.
+    // A single value counts as a list.
     if (typeof key === "number" && !Array.isArray(value)) continue;
     path += typeof key === "number" ? `[${key}]` : `${path === "" ? "" : "."}${String(key)}`;
     value = (value as Record<PropertyKey, unknown> | undefined)?.[key];

@@ -25,11 +25,11 @@ export interface StageMatch {
 
 export interface StageDelay {
   readonly durationMs: number;
-  /** at most so much is added */
+  /** the largest random addition */
   readonly jitterMs: number;
 }
 
-/** All absent: the pod stays as it is. */
+/** All absent: the pod does not change. */
 export interface StageNext {
   readonly phase?: (typeof PHASES)[number] | undefined;
   /** type -> status */

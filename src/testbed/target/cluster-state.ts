@@ -176,7 +176,7 @@ function canConnect(url: URL): Promise<boolean> {
   });
 }
 
-/** The names of the clusters that run. */
+/** The names of the running clusters. */
 export async function runningClusterNames(env: Env): Promise<readonly string[]> {
   const running: string[] = [];
   for (const name of await clusterNames(env)) {

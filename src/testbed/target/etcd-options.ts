@@ -3,7 +3,7 @@ import type { EtcdConfig } from "../../cluster/apiserver/storage/etcd/config.js"
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 
-/** The flags for the location of a control plane's state. Mirrors kube-apiserver's `--etcd-servers` and the files beside it. */
+/** The flags for the location of a control plane's state. Mirrors kube-apiserver's `--etcd-servers` and its TLS files. */
 export interface EtcdOptions {
   /** separated by commas */
   readonly etcd?: string;

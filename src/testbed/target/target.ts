@@ -12,7 +12,7 @@ import type { ProcessContext } from "../context.js";
 import { type ClusterState, clusterNames, isRunning, readClusterState, runningClusterNames } from "./cluster-state.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "./etcd-options.js";
 
-/** Which cluster to use. */
+/** The choice of a cluster. */
 export interface TargetOptions extends EtcdOptions {
   readonly mock?: boolean;
   readonly kubeconfig?: string;
@@ -51,7 +51,7 @@ export interface TargetHost extends Pick<ProcessContext, "cwd" | "env" | "random
   session(options: ClockOptions): { readonly clock: Clock; readonly trace: Trace };
 }
 
-/** What a command's clock begins with. */
+/** The initial state of a command's clock. */
 export interface ClockOptions {
   readonly speed?: number;
   /** the clock of a joined cluster, which the command's follows */

@@ -11,7 +11,7 @@ const MAX_TRACE_BYTES = 256 * 1024 * 1024;
 
 const NEWLINE = 10;
 
-/** What other formats begin with. */
+/** The first characters of other formats. */
 const FOREIGN: readonly (readonly [RegExp, string])[] = [
   [/^\s*</, "an HTML page, to open in a browser"],
   [/^\s*sequenceDiagram/, "a Mermaid diagram, without the facts"],
@@ -95,7 +95,7 @@ function textOf(bytes: Buffer, number: number): string | undefined {
   return number === 1 ? bytes.toString().replace(/^\ufeff/, "") : bytes.toString();
 }
 
-/** @returns undefined for what is no JSON */
+/** @returns undefined if the text is not JSON */
 function parsed(line: string | undefined): unknown {
   try {
     return line === undefined ? undefined : JSON.parse(line);

@@ -10,7 +10,7 @@ const MAX_FACTS = 250;
 /** Of the servers' facts (`-v 3`) only those about pods are shown, and what caused them, unless this leaves fewer facts. */
 const ENOUGH_FACTS = 40;
 const MAX_LABEL = 90;
-/** Columns stand as far apart as the longest line between them, so labels have several. */
+/** The longest line of a label decides the distance of its columns, so labels have several lines. */
 const MAX_LINE = 32;
 
 type Exchange = TraceEvent & { readonly kind: "request" | "rpc" };

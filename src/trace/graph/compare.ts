@@ -53,7 +53,7 @@ export function compareTraces(a: TraceGraph, b: TraceGraph): Comparison {
     if (list === undefined) waiting.set(key, [event]);
     else list.push(event);
   }
-  // Taken from the end, because taking from the front of a long list is slow.
+  // Taken from the end, because removing from the front of a long list is slow.
   for (const list of waiting.values()) list.reverse();
   const pairs: Pair[] = [];
   const onlyA: TraceEvent[] = [];

@@ -10,13 +10,13 @@ export interface Walked {
  * The facts of one or several traces, each with its cause and its effects. Facts may come in any order: the traces of three
  * processes are added one after the other, and a fact may come before its cause. Also runs in a browser.
  *
- * A fact names its cause by the id of another fact or by the version of an object (`versionOf`). A version stands for the fact of the
- * API server that stored it, or for the request that wrote it when the API server's facts are in no trace.
+ * A fact names its cause by the id of another fact or by the version of an object (`versionOf`). A version means the
+ * fact of the API server that stored it, or the request that wrote it if no trace has the API server's facts.
  */
 export class TraceGraph {
   readonly #events: TraceEvent[] = [];
   readonly #byId = new Map<string, TraceEvent>();
-  /** what wrote each version of an object */
+  /** the fact that wrote each version of an object */
   readonly #writers = new Map<string, TraceEvent>();
   /** the facts that name each id or version as their cause */
   readonly #effects = new Map<string, TraceEvent[]>();

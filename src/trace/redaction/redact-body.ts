@@ -32,7 +32,7 @@ function splitPath(path: string): Steps {
   return path.split(".");
 }
 
-/** The kind of the objects that a request's path stands for, if they contain secrets. */
+/** The kind of the objects at a request's path, if they contain secrets. */
 export function secretKindOf(requestPath: string): string | undefined {
   return KINDS_BY_PATH.find(([pattern]) => pattern.test(requestPath))?.[1];
 }

@@ -42,7 +42,7 @@ const FLAG = new RegExp(`${SECRET_NAME_ENDING}(?:${SPACE}|&command=)["']?`, "gi"
 const MIN_FLAG_VALUE = 8;
 const FLAG_BEGINNING = /(?:^|[^\w-])--?[\w-]*$/;
 const MAX_FLAG_LENGTH = 64;
-/** Most texts have nothing of all this. */
+/** Quick check: a text without any of these contains no secret. Most texts have none. */
 const CANDIDATE = new RegExp(
   `\\.[a-z0-9]{16}|PRIVATE KEY|LS0tLS1CRUdJTiB|eyJ|authorization|bearer|@|%40|${SECRET_NAME_ENDING}(?:=|%3D|${SPACE}|&command=)`,
   "i",

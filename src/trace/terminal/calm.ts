@@ -154,7 +154,7 @@ export class CalmSink implements TraceSink {
     this.out.write(`${lines.map((line) => line.trimEnd()).join("\n")}\n`);
   }
 
-  /** The upstream function, dimmed, if there is room beside the text. */
+  /** The upstream function, dimmed, if it fits next to the text. */
   #source(event: TraceEvent, endColumn: number): string {
     const upstream = event.kind === "step" ? event.upstream : undefined;
     if (upstream === undefined) return "";
@@ -184,7 +184,7 @@ function isFolded(event: TraceEvent): boolean {
   return event.kind === "event" && event.type === "Normal";
 }
 
-/** Whether a fact, the first that a step reported, can stand beside the step. */
+/** Whether the first fact of a step can share the step's line. */
 function isAnswer(event: TraceEvent, step: TraceEvent): boolean {
   const { kind } = event;
   return (kind === "decision" || kind === "state") && event.causedBy === step.id && event.actor === step.actor;

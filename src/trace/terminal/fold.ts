@@ -8,7 +8,7 @@ const SPAN_MS = 10_000;
 const COUNT_MS = 5_000;
 /** Forms that are remembered; the oldest is forgotten. */
 const MAX_FORMS = 1_000;
-/** Each of these was asked for. */
+/** The user requested each of these. */
 const WHOLE: ReadonlySet<TraceEvent["kind"]> = new Set(["table", "frame"]);
 
 interface Form {

@@ -242,7 +242,7 @@ function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: Ter
   }
 }
 
-/** Shows the whole text only where bodies are shown too. */
+/** Shows the whole text only if bodies are shown, too. */
 function shown(text: string, { verbosity }: TerminalOptions): string {
   return verbosity >= 4 ? text : shortenWords(shortenLists(text));
 }

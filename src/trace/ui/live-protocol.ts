@@ -26,7 +26,7 @@ export interface LiveEvents {
   readonly end: Record<string, never>;
 }
 
-/** What a command shows beside its facts. */
+/** The state that a command shows in addition to its facts. */
 export interface LiveState {
   readonly tables: readonly StateTable[];
 }

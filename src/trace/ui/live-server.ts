@@ -29,7 +29,7 @@ export interface LiveServerOptions {
   readonly clock: Clock;
   /** facts above this level are not sent; default: those with causes */
   readonly level?: Level;
-  /** a page that comes late gets this much */
+  /** the facts for a page that opens late */
   readonly history?: FactHistory;
   /** paths for scripts; they have no token, so the page needs none either. Default: only the page, with a token */
   readonly endpoints?: LiveEndpoints;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { PAGE_TAIL } from "./facts.js";
 
-/** Set in the bundled program: the file beside it that has the page's head. */
+/** Set in the bundled program: the file next to it with the page's head. */
 declare const KUBELAB_PAGE_HEAD: string | undefined;
 
 /** The part of the page before the facts. Reading it as a file is several times faster than loading it as a module. */

@@ -2,7 +2,7 @@ import en from "../../../labs/messages.en.json" with { type: "json" };
 import zh from "../../../labs/messages.zh.json" with { type: "json" };
 import type { Language } from "./language.js";
 
-/** The keys of all messages of learn mode besides the labs' texts. */
+/** The keys of all messages of learn mode, without the labs' texts. */
 export type MessageKey = keyof typeof en;
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 

@@ -4,7 +4,7 @@ import type { Language } from "./language.js";
 /** English sentences and those of another language. `{1}`, `{2}`, ... stand for values; an empty text stays English. */
 export type SentenceCatalogue = Readonly<Record<string, string>>;
 
-/** Translates what a fact says. */
+/** Translates the sentences of facts. */
 export type Say = (text: string) => string;
 
 /** An English sentence with values, and its translation. */

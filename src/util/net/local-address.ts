@@ -10,6 +10,6 @@ export function isLoopback(host: string): boolean {
 /** An address of this machine: loopback, or one of its interfaces. Traffic to it never leaves the machine. */
 export function isLocalAddress(host: string, interfaces?: ReturnType<typeof networkInterfaces>): boolean {
   if (isLoopback(host)) return true;
-  // Called only where needed, because it takes as long as a whole request.
+  // Called only if needed, because it takes as long as a whole request.
   return Object.values(interfaces ?? networkInterfaces()).some((all) => all?.some(({ address }) => address === host));
 }

@@ -153,7 +153,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   await mkdir(path, mode).catch((error: unknown) => refuseUnlessFolder(path, error));
 }
 
-/** The same for callers that cannot wait. */
+/** The synchronous form. */
 export function makeFolderSync(path: string, mode = 0o777): void {
   if (isFolder(path)) return;
   const parent = dirname(path);

@@ -354,7 +354,7 @@ export const FACTS = {
       ["1.26", true],
     ],
   ),
-  // With 0, the pod's own grace period holds.
+  // With 0, the pod's own grace period applies.
   immediateEvictionGracePeriod: count(
     "immediateEvictionGracePeriodSeconds",
     EVICTION_MANAGER,

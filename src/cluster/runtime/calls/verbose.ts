@@ -21,7 +21,7 @@ export function containerInfo(container: Container): Readonly<Record<string, str
   };
 }
 
-/** What `crictl inspectp` shows. */
+/** The output of `crictl inspectp`. */
 export function sandboxInfo({ sandboxId, state, config, runtimeHandler, network, containers }: Sandbox) {
   return {
     info: json({
@@ -37,7 +37,7 @@ export function sandboxInfo({ sandboxId, state, config, runtimeHandler, network,
   };
 }
 
-/** What `crictl info` shows. */
+/** The output of `crictl info`. */
 export function runtimeInfo({ options, sandboxes, containers, images, events }: RuntimeCore) {
   return {
     config: json({ rootDir: options.rootDir, podCidr: options.podCidr, pullMs: options.pullMs }),

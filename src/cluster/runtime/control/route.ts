@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { RemoteControl } from "./control.js";
 import { readFields } from "./fields.js";
 
-/** What a route works with. */
+/** The dependencies of a route. */
 interface Call {
   readonly control: RemoteControl;
   /** the path's ID, RPC or TYPE */
@@ -12,7 +12,7 @@ interface Call {
 
 interface RouteOf<S extends z.ZodObject> {
   readonly method: "GET" | "POST" | "DELETE";
-  /** `/containers/ID/kill`: a word in capitals stands for an argument */
+  /** `/containers/ID/kill`: a word in capitals is an argument */
   readonly path: string;
   /** what the route does, for people */
   readonly what: string;

@@ -11,7 +11,7 @@ export interface MachinePort {
   /** `127.0.0.1` */
   readonly ip: string;
   readonly port: number;
-  /** where it leads */
+  /** its target */
   readonly to: SocketAddress;
   /** for people: `host port of default/web` */
   readonly purpose: string;

@@ -73,7 +73,7 @@ export class MachinePorts {
       if (entry === undefined || (now !== undefined && sameTarget(now, entry.port))) continue;
       this.#remove(key, entry);
     }
-    // A port of another group stays that one's.
+    // A port of another group stays there.
     const added = [...wanted].filter(([key]) => !this.#entries.has(key));
     const own = new Set([...wanted.keys()].filter((key) => this.#groups.get(group)?.has(key) === true));
     for (const [key] of added) own.add(key);

@@ -20,7 +20,7 @@ export interface Flow {
   readonly protocol: "tcp" | "udp" | "icmp";
   readonly from: SocketAddress;
   readonly to: SocketAddress;
-  /** how many more nodes may pass it on */
+  /** how many more nodes can pass it on */
   readonly ttl: number;
 }
 
@@ -33,7 +33,7 @@ type NextHop =
 
 /** The number of nodes that a packet can pass: the client's, the node port's, the endpoint's. */
 const TTL = 3;
-/** Linux asks three times, a second apart, who has an address of its own network (mcast_solicit). */
+/** Linux sends three ARP requests, a second apart, for an address of its own network (mcast_solicit). */
 const ARP_TIMEOUT_MS = 3_000;
 /** Connections to other nodes at a time. */
 const MAX_PEER_CONNECTIONS = 4_096;

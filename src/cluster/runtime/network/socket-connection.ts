@@ -37,7 +37,7 @@ export function connectionOf(stream: Duplex, peer: SocketAddress): Connection {
       // The reader is gone, so later bytes are dropped.
     }
   });
-  // A connection that breaks looks as if the other side had closed it.
+  // A broken connection looks as if the other side had closed it.
   stream.on("end", endInput).on("close", endInput);
   stream.on("error", endInput);
   // Its reader has paused it after the head.

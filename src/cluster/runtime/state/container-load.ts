@@ -38,13 +38,13 @@ export class ContainerLoad {
     return this.#settings;
   }
 
-  /** Simulated CPU time so far. */
+  /** Simulated CPU time up to now. */
   get coreNanoSeconds(): number {
     this.#countCpu();
     return this.#burnedNanoSeconds;
   }
 
-  /** Changes what is given; the rest stays. */
+  /** Changes the given values; the others stay. */
   set(changes: Partial<LoadSettings>): void {
     if (this.#isOver) return;
     this.#countCpu();

@@ -79,7 +79,7 @@ export class RuntimeCore {
     this.changes = new Changes(deps.trace, options.traceLevel);
   }
 
-  /** what starting a container needs */
+  /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
     const { clock, random, trace, images, scheduler, memory } = this;
     return { clock, random, trace, images, scheduler, memory };

@@ -9,7 +9,7 @@ export type EventName = keyof typeof ContainerEventType;
 /** The backlog of a slow listener; containerd's channel has the same length. */
 const CAPACITY = 1000;
 
-/** Which events are dropped, for lessons. */
+/** The events to drop, for lessons. */
 export interface EventDrop {
   /** the number of events to drop; undefined: all until further notice */
   left: number | undefined;

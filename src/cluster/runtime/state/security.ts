@@ -8,7 +8,7 @@ import { invalid } from "../errors.js";
 const SECCOMP_DISABLED = 0;
 const SECCOMP_FILTER = 2;
 const LOCAL_PROFILE = "localhost/";
-/** What each Linux machine runs as PID 1. */
+/** The program that each Linux machine runs as PID 1. */
 const NODE_INIT = "/sbin/init";
 const SANDBOX_INIT = "/pause";
 

@@ -95,7 +95,7 @@ function bytesOf(content: Content, options: Encoding): Uint8Array {
   return typeof content === "string" ? Buffer.from(content, encodingOf(options) ?? "utf8") : content;
 }
 
-/** just-bash's errors can only be told apart by the code in their text. */
+/** Only the code in their text distinguishes just-bash's errors. */
 function asBashError(error: unknown, operation: string): Error {
   if (!(error instanceof FsError)) return error instanceof Error ? error : new Error(String(error));
   return Object.assign(new Error(`${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`), {

@@ -10,7 +10,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-/** A lone surrogate that stands for byte 0: no valid text contains it. */
+/** A lone surrogate that represents byte 0, because no valid text contains it. */
 const RAW = 0xdc00;
 
 /**

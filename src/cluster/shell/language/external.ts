@@ -23,7 +23,7 @@ export async function runExternal(argv: readonly string[], shell: Shell, inPlace
   } catch (error) {
     if (error instanceof ForkError) throw forkFailure(error);
     if (!(error instanceof SpawnError)) throw error;
-    // For a shell, an unknown name without a slash is "not found", whatever execve reports.
+    // A shell reports an unknown name without a slash as "not found", independent of execve's error.
     await shell.complain(`${error.command}: ${error.exitCode === 127 ? "not found" : capital(error.reason)}`);
     return error.exitCode;
   }

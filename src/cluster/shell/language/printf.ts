@@ -2,7 +2,7 @@ import type { Self } from "../process/process.js";
 import { unitsOf } from "../streams.js";
 import { encodeText, unescapeText } from "./escapes.js";
 
-/** What `printf` writes to. */
+/** The output of `printf`. */
 export interface PrintfHost {
   readonly self: Pick<Self, "memory" | "turn">;
   write(bytes: Buffer): Promise<void> | void;

@@ -13,7 +13,7 @@ export interface ForkOptions {
   /** signals that it ignores */
   readonly ignores?: readonly number[];
   readonly group?: number | "new";
-  /** what it runs, if that is one command */
+  /** its command, if it runs only one */
   readonly command?: CommandNode | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface DnsQuery {
   readonly timeoutMs: number;
 }
 
-/** What a name server answered. */
+/** The answer of a name server. */
 export interface DnsAnswer {
   /** `NOERROR`, `NXDOMAIN`, `SERVFAIL` */
   readonly rcode: string;

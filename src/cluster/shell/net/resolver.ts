@@ -34,7 +34,7 @@ function fromHostsFile({ machine }: Self, host: string): readonly string[] {
   return wanted === "localhost" ? ["127.0.0.1"] : [];
 }
 
-/** What the name servers know of a name. */
+/** The name servers' answer about a name. */
 export interface SearchResult {
   /** the last name that was found, with its search domain */
   readonly name: string;

@@ -43,7 +43,7 @@ export async function coredns(self: Self): Promise<number> {
   return 0;
 }
 
-/** The name server of `forward . IP[:PORT]`, or why there is none. */
+/** The name server of `forward . IP[:PORT]`, or the reason why there is none. */
 function forwardOf(self: Self, file: string): SocketAddress | string {
   try {
     const text = self.machine.fs.readFile(file).toString();

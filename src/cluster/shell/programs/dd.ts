@@ -93,7 +93,7 @@ class Copy {
       if (length > 0) this.input[length === blockBytes ? "full" : "partial"]++;
       return length;
     } catch (error) {
-      this.input.full++; // It was read, and could not be written.
+      this.input.full++; // It was read, but could not be written.
       throw error;
     }
   }

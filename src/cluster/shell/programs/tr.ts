@@ -32,10 +32,9 @@ const ESCAPES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * `tr [-cCds] SET1 [SET2]`: works on bytes as they arrive. A set has ranges, `[:class:]`, `[=x=]` and escapes, octal
- * ones too.
+ * `tr [-cCds] SET1 [SET2]`: works on bytes as they arrive. A set has ranges, `[:class:]`, `[=x=]` and escapes, octal ones too.
  *
- * Mirrors coreutils/tr.c of busybox. A backslash before any other character stands for itself.
+ * Mirrors coreutils/tr.c of busybox. A backslash before any other character is literal.
  */
 export async function tr(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "cCds");

@@ -1,6 +1,6 @@
 /**
  * The arguments of awk for just-bash, which takes every field separator for a regular expression: a single character
- * other than a space stands for itself (POSIX, "Regular Expressions" of awk).
+ * other than a space is literal (POSIX, "Regular Expressions" of awk).
  */
 export function awkArguments(args: readonly string[]): string[] {
   const out = [...args];

@@ -18,7 +18,7 @@ const MAX_SEMI_SPACE_MB = 2;
 const OWN_BYTES = 100_000_000;
 /** How often the memory of a running command is read. Most commands take less time. */
 const LOOK_MS = 20;
-/** Commands give way to the cluster. */
+/** Commands have a lower priority than the cluster. */
 const NICENESS = 5;
 const MAX_STDERR = 16_384;
 

@@ -21,7 +21,7 @@ export interface MenuGroup {
 }
 
 export interface Menu {
-  /** what the program is, in one line */
+  /** the program's description, in one line */
   readonly about: string;
   readonly title: string;
   /** labs that are done */

@@ -10,7 +10,7 @@ export interface MenuScreen extends NodeJS.WritableStream {
 
 export interface MenuConfig {
   readonly menu: Menu;
-  /** the entry that is pointed at first */
+  /** the entry that is selected first */
   readonly active: number;
   readonly screen: MenuScreen;
   readonly options: FrameOptions;

@@ -10,7 +10,7 @@ import { openWindow, WINDOWS } from "./free-play.js";
 import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
 import type { MenuScreen } from "./menu-prompt.js";
 
-/** What `menuOf` needs. */
+/** The input of `menuOf`. */
 export interface MenuMaker extends Pick<LearnContext, "library" | "say" | "language"> {
   /** for the programs that labs need */
   readonly context: Pick<LearnContext["context"], "env">;

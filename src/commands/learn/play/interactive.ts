@@ -187,7 +187,7 @@ async function solveAndPerform(env: LearnContext, session: LabSession, signal: A
     if (!(error instanceof LabBroken)) throw error;
     const { id } = session.definition;
     const { stderr } = env.context.streams;
-    // Its output stands above.
+    // Its output is above.
     const [what = ""] = error.message.split("\n");
     const lines = [what, env.say("solutionInTheWay", { id })].flatMap((text) => wrap(text, env.columns));
     stderr.write(`\n${lines.join("\n")}\n`);

@@ -65,7 +65,7 @@ export async function choose(
   const left = env.columns - textWidth(lines.at(-1) ?? "") - 4;
   const items = choices.map((one) => {
     if ("heading" in one) return new Separator(one.heading);
-    // Further lines begin below the first one.
+    // Further lines are aligned with the first one.
     const name = wrap(one.name, env.columns - 3).join("\n  ");
     return { ...one, name, short: textWidth(one.name) <= left ? one.name : `\n  ${name}` };
   });

@@ -16,7 +16,7 @@ const REPORT_AGAIN_MS = 5000;
 
 /** More lines would push the text above off a small screen. */
 const MAX_LINES = 3;
-/** Under the text, beside the spinner. */
+/** Below the text, next to the spinner. */
 const MARGIN = "  ";
 
 /** The awaited fact and the keys, which get their own line if they do not fit. Pure. */

@@ -88,7 +88,7 @@ export class DeviceManager implements ClientHandler {
     this.#allocator.updateAllocatedDevices();
   }
 
-  /** What a container has. */
+  /** The devices of a container. */
   getDevices(podUid: string, containerName: string): readonly PodDevicesEntry[] {
     return this.#podDevices.ofContainer(podUid, containerName);
   }

@@ -53,7 +53,7 @@ async function findBelow(folder: string | undefined, path: string): Promise<Foun
     const isFolder = stats.isDirectory();
     return stats.isFile() || isFolder ? { file, isFolder, size: stats.size } : undefined;
   } catch {
-    // It does not exist, or not any more.
+    // It does not exist, or no longer exists.
     return undefined;
   }
 }

@@ -79,7 +79,7 @@ const FAMILIES: readonly Family[] = [
   ),
 ];
 
-/** What the machine has. */
+/** The machine's figures and names. */
 export interface MachineInfo
   extends Pick<V1NodeSystemInfo, "bootID" | "kernelVersion" | "machineID" | "osImage" | "systemUUID"> {
   readonly cores: number;

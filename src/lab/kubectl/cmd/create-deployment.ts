@@ -44,7 +44,7 @@ function containersOf({ context }: Session, line: KubectlLine, images: readonly 
   return images.map((image, index) => {
     const last = image.split("/").at(-1) ?? "";
     const short = last.replace(/[:@].*/, "");
-    // Images may have dots and underscores, names of containers may not.
+    // Images can have dots and underscores, but names of containers cannot.
     const name = /[_.]/.test(short) ? `${short.replace(/[_.]/g, "-")}-${randomSuffix(context.random)}` : short;
     return { name, image, ...command, ...(index === 0 ? ports : {}) };
   });

@@ -6,7 +6,7 @@ import { decidingWriteOf } from "./deciding-write.js";
 
 type Request = TraceEvent & { kind: "request" };
 
-/** More would hide which of them decided. */
+/** More would hide the deciding ones. */
 const MAX_READ = 3;
 
 /**

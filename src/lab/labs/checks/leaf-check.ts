@@ -266,7 +266,7 @@ function shortened(line: string, match = ""): string {
   return `${start.slice(0, start.lastIndexOf(" ") + 1 || MAX_LINE).trimEnd()} ...`;
 }
 
-/** What a program that fails says first. */
+/** The first line of a failing program. */
 function firstLine(text: string): string {
   return shortened(text.trimStart().split("\n")[0]?.trim() ?? "");
 }

@@ -18,7 +18,7 @@ export type Observation =
   | { readonly gone: string }
   /** objects that may have gone: `pods default/` */
   | { readonly goneFrom: string }
-  /** a pattern in what a command printed */
+  /** a pattern in a command's output */
   | { readonly pattern: string; readonly facts: () => readonly TraceEvent[] }
   | Meanwhile
   /** the lab's author names the fact */

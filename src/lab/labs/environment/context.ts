@@ -6,7 +6,7 @@ import type { Language } from "../../../util/i18n/language.js";
 import type { LabLibrary } from "../format/library.js";
 import type { ProgressStore } from "../progress/progress-store.js";
 
-/** The process, as far as labs need it. */
+/** The parts of the process that labs need. */
 export interface LabProcess extends ProcessContext, Questions, ProgressReporter {
   /** runs a lab's `kubelab` lines in this process */
   readonly program: Program;

@@ -22,7 +22,7 @@ export interface LabEnvironment extends AsyncDisposable {
   readonly folder: string;
   /** as the cluster's administrator */
   readonly client: KubeClient;
-  /** the lab's clock, which may run fast */
+  /** the lab's clock, which can run fast */
   readonly clock: Clock;
   readonly facts: LabFacts;
   /** the sentences of facts in the learner's language; undefined: English */

@@ -198,7 +198,7 @@ class Recording {
 
   constructor(
     readonly onOutput: OutputListener | undefined,
-    /** what else is known of the command */
+    /** further details of the command */
     readonly known: Pick<CommandResult, "facts" | "meanwhile">,
   ) {}
 

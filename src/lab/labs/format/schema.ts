@@ -10,7 +10,7 @@ import { issueWords } from "./issue-words.js";
  */
 
 const id = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/, catalogueText("schemaId"));
-/** Text in which `{{name}}` stands for a variable's value. */
+/** Text in which `{{name}}` is replaced by a variable's value. */
 const text = z.string().min(1, catalogueText("schemaText"));
 const pattern = text.refine(isPattern, catalogueText("schemaPattern"));
 

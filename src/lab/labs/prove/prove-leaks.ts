@@ -32,7 +32,7 @@ export class Leaks {
     return found;
   }
 
-  /** Takes what a learner reads for known. */
+  /** Records texts that a learner has read. */
   know(messages: readonly LabMessage[]): void {
     this.#known += messages.map(toldIn).join("\n");
   }

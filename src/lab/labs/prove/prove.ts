@@ -15,7 +15,7 @@ import { frameTextProblems, stepTextProblems } from "./prove-texts.js";
 export interface ProofOptions {
   readonly language: Language;
   readonly seed: number;
-  /** what the learner would be shown */
+  /** the messages that a learner would see */
   readonly onMessage?: (message: LabMessage) => void;
 }
 

@@ -31,7 +31,7 @@ export type LabMessage =
       /** the lab also detects the command's effect from another terminal */
       readonly isNoticed: boolean;
     }
-  /** the step's goal is met already */
+  /** the step's goal is already met */
   | { readonly kind: "done-elsewhere" }
   /** a command that starts now */
   | { readonly kind: "running"; readonly line: string }

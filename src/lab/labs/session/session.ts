@@ -78,7 +78,7 @@ export class LabSession implements AsyncDisposable {
     return textOfStep(this.text, this.step);
   }
 
-  /** Goes on in another language. */
+  /** Switches to another language. */
   async speak(language: Language): Promise<void> {
     await this.#words.speak(language);
   }

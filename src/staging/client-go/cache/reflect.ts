@@ -65,7 +65,7 @@ export async function* reflect<T extends KubeObject = KubeObject>(
   while (!signal.aborted) {
     let startMs: number | undefined;
     let events = 0;
-    // A watch that lasted a while is resumed at once, whatever ended it, and the first short one that delivered an event.
+    // A watch that lasted a while is resumed at once, and so is the first short one that delivered an event.
     const isTooSoon = () => {
       if (startMs === undefined) return true;
       shortWatches = deps.clock.now() - startMs < SHORT_WATCH_MS ? shortWatches + 1 : 0;

@@ -46,7 +46,7 @@ export interface RecorderDeps {
   readonly pace?: { turn(): Promise<void> };
   /** retries while the API server is unreachable; default: no retries, for a sink in this process */
   readonly retry?: EventRetry;
-  /** what the sink threw; the event is lost */
+  /** the sink's error; the event is lost */
   onError(error: unknown, reason: string): void;
 }
 

@@ -44,7 +44,7 @@ function recognise(answer: Buffer | "hang-up" | "silence"): Probe {
   return { finds: "other", greeting: text.slice(0, 40).trim() };
 }
 
-/** The first bytes of the answer, or why there are none. */
+/** The first bytes of the answer, or the reason why it failed. */
 function exchange(
   endpoint: Endpoint,
   clock: Clock,

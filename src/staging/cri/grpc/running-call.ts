@@ -13,7 +13,7 @@ export interface CallSink {
   aborted(): void;
 }
 
-/** What the calls of a channel share. */
+/** The shared parts of a channel's calls. */
 export interface CallsUnderWay {
   readonly live: Deadlines<RunningCall>;
   readonly aborts: AbortWatch;

@@ -59,7 +59,7 @@ export type ContainerConfig = Decoded<typeof ContainerConfig>;
 
 const ContainerStateValue = message("ContainerStateValue", { state: enumeration(1, { ContainerState }) });
 
-/** A container must pass all that is set. */
+/** A container must match all set fields. */
 export const ContainerFilter = message("ContainerFilter", {
   id: string(1),
   state: one(2, ContainerStateValue),

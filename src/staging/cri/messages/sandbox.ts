@@ -108,7 +108,7 @@ export type PodSandboxStatusResponse = Decoded<typeof PodSandboxStatusResponse>;
 
 const PodSandboxStateValue = message("PodSandboxStateValue", { state: enumeration(1, { PodSandboxState }) });
 
-/** A sandbox must pass all that is set. */
+/** A sandbox must match all set fields. */
 export const PodSandboxFilter = message("PodSandboxFilter", {
   id: string(1),
   state: one(2, PodSandboxStateValue),

@@ -41,7 +41,7 @@ export const ImageSpec = message("ImageSpec", {
 
 export const DNSConfig = message("DNSConfig", { servers: strings(1), searches: strings(2), options: strings(3) });
 
-/** A host port of 0 means none. */
+/** A host port of 0 means no host port. */
 export const PortMapping = message("PortMapping", {
   protocol: enumeration(1, { Protocol }),
   containerPort: int32(2),

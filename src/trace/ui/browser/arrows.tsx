@@ -103,7 +103,7 @@ function ChainLines({ state, from, count, geometry }: Omit<ArrowsProps, "shown">
     if (Math.max(row, causeRow) < from || Math.min(row, causeRow) >= from + count) return [];
     const [x1, x2] = [xs.get(cause.lane) ?? 0, xs.get(step.lane) ?? 0];
     const [y1, y2] = [causeRow, row].map((at) => (at - from + 0.5) * rowHeight) as [number, number];
-    // Steps of one lane are joined by a bow beside the lifeline.
+    // Steps of one lane are joined by a bow next to the lifeline.
     const bend = x1 === x2 ? Math.min(geometry.laneWidth * 0.4, 8 + Math.abs(row - causeRow) * 2) : 0;
     const half = (y2 - y1) / 2;
     return [

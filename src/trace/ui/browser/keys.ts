@@ -19,7 +19,7 @@ export function handleKeys(state: PageState, event: KeyboardEvent): void {
   act();
 }
 
-/** @param isList false beside the list, where keys scroll */
+/** @param isList false outside the list, where keys scroll */
 function actionFor(state: PageState, key: string, isList: boolean): (() => void) | undefined {
   if (key === "/") return () => document.getElementById("search")?.focus();
   if (key === " ")

@@ -2,7 +2,7 @@ import type { PageState } from "./state.js";
 import type { Step } from "./step.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "./words.js";
 
-/** More would be a book. */
+/** The most steps that are printed. */
 const MAX_ROWS = 1000;
 
 /** The steps of the filter as a table, for paper. */

@@ -5,9 +5,9 @@ import { outcomeOf } from "./words.js";
 
 /** A periodic activity, such as the renewal of a Lease: its first occurrence represents all. */
 export interface Repeat {
-  /** what began the first time */
+  /** the origin of the first occurrence */
   readonly first: Step;
-  /** what began each other time */
+  /** the origins of the other occurrences */
   readonly others: Step[];
 }
 
@@ -66,7 +66,7 @@ export class Repeats {
   rootOf(step: Step): Step {
     let root = step;
     for (let above = this.#above.get(root); above !== undefined; above = this.#above.get(root)) root = above;
-    // The next way is shorter.
+    // Shortens the next search.
     for (let at = step; at !== root; ) {
       const above = this.#above.get(at) ?? root;
       this.#above.set(at, root);
@@ -125,7 +125,7 @@ export class Repeats {
     return tree.happened;
   }
 
-  /** The same for what looks the same. */
+  /** The same text for facts that look the same. */
   #numberOf({ event, lane }: Step): number {
     const words = whatHappened(event).replace(VARIABLE, "$1#");
     const key = `${lane.key} ${event.pod ?? ""} ${event.kind} ${outcomeOf(event) ?? ""} ${words}`;

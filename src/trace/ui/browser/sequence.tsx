@@ -12,7 +12,7 @@ const ROW_HEIGHT = 30;
 /** Rows beyond the view that are drawn as well, so that scrolling shows no gap. */
 const MARGIN_ROWS = 6;
 
-/** The sequence diagram: one row per step, its arrow between the lanes of the actors, and its words beside. */
+/** The sequence diagram: one row per step, with its arrow between the actors' lanes and its text next to them. */
 export function Sequence({ state }: { readonly state: PageState }) {
   const scroller = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
@@ -55,7 +55,7 @@ export function Sequence({ state }: { readonly state: PageState }) {
         tabIndex={0}
         aria-label={`${rows.length} steps`}
         aria-activedescendant={selected === undefined ? undefined : `step-${selected.event.id}`}
-        // A reader who looks back wants the list to stand still.
+        // The list stops following while a reader looks back.
         onWheel={(event) => {
           if (event.deltaY < 0) state.follow(false);
         }}
@@ -196,7 +196,7 @@ function reveal(scroller: HTMLElement | null, row: number): void {
   }
 }
 
-/** @returns what ends the watching */
+/** @returns a function that ends the watching */
 export function watchSize(node: Element | null, changed: (width: number, height: number) => void): () => void {
   if (node === null) return () => {};
   const observer = new ResizeObserver(() => changed(node.clientWidth, node.clientHeight));

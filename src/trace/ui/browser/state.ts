@@ -34,7 +34,7 @@ export interface Chain {
 /** The cluster at one moment. */
 export interface Picture {
   readonly cluster: Cluster;
-  /** undefined: after all steps so far */
+  /** undefined: after all steps up to now */
   readonly after: Step | undefined;
 }
 
@@ -52,12 +52,12 @@ export class PageState {
   /** only the chain of the selected step is shown */
   readonly isChainOnly = signal(false);
   readonly isPlaying = signal(false);
-  /** whether what repeats is shown once */
+  /** whether repeats are shown once */
   readonly isFolding = signal(true);
   /** the origins of the repeats whose occurrences are all shown */
   readonly opened = signal<ReadonlySet<Step>>(new Set());
   readonly isPictureShown = signal(true);
-  /** the picture shows what happens now, whatever is selected */
+  /** the picture shows the present, independent of the selection */
   readonly isFollowing = signal(false);
   /** what has just happened, for the dots of the picture */
   readonly happened = signal<readonly Step[]>([]);
@@ -107,7 +107,7 @@ export class PageState {
 
   readonly rows = computed(() => this.#folded.value.rows);
 
-  /** the rows that stand for what repeats */
+  /** the rows that represent repeats */
   get counters(): ReadonlyMap<Step, Repeat> {
     return this.#folded.value.counters;
   }

@@ -21,7 +21,7 @@ import type { Piece } from "./glob.js";
 import { countCharacters, removePattern, replacePattern, substring } from "./parameter-change.js";
 import { expandPath, hasPattern, textOf } from "./patterns.js";
 
-/** What expansion needs from its shell. */
+/** The parts of a shell that expansion needs. */
 export interface ExpansionHost {
   readonly state: ShellState;
   /** the stdout of a command */

@@ -18,7 +18,7 @@ interface Part {
   readonly literal: string | undefined;
 }
 
-/** Compiles a pattern. A quoted wildcard stands for itself. */
+/** Compiles a pattern. A quoted wildcard is literal. */
 export function compileGlob(pieces: readonly Piece[]): Glob {
   const parts: Token[][] = [[]];
   let last = parts[0] as Token[];

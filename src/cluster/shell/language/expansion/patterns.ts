@@ -37,7 +37,7 @@ export function matches(text: string, pattern: readonly Piece[], turn: Self["tur
   return run(matchesAll(compileGlob(pattern), text), turn);
 }
 
-/** What file names are expanded with. */
+/** The dependencies of the expansion of file names. */
 export interface PathHost {
   readonly files: ContainerFs;
   readonly cwd: string;

@@ -35,7 +35,7 @@ class CurlError extends Error {
 
 /**
  * `curl [options] URL...`, in the pods' network.
- * Differs: shows no progress; has no proxies, cookies, uploads or protocols besides HTTP.
+ * Differs: shows no progress; has no proxies, cookies or uploads, and no protocols other than HTTP.
  */
 export async function curl(self: Self): Promise<number> {
   const options = parseOptions(self.argv.slice(1), CURL_OPTIONS);

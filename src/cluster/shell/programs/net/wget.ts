@@ -60,7 +60,7 @@ export async function wget(self: Self): Promise<number> {
   }
 }
 
-/** @throws what is not an end of wget */
+/** @throws any error that does not end wget */
 function messageOf(error: unknown): string {
   if (error instanceof WgetError) return error.message;
   if (error instanceof HttpFailure) return "error getting response";

@@ -1,7 +1,7 @@
 import type { SocketAddress } from "../../process/ports.js";
 import { parseTarget } from "./url.js";
 
-/** What `curl --write-out` can print. */
+/** The variables of `curl --write-out`. */
 export interface Transfer {
   url: string;
   method: string;

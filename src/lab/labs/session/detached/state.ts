@@ -17,7 +17,7 @@ export interface HostState {
   readonly language: Language;
   /** the speed that the lab was started with; absent: the lab's default */
   readonly speed?: number;
-  /** the release that was wanted for it */
+  /** its requested release */
   readonly kubeVersion?: string;
 }
 

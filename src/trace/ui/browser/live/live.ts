@@ -25,7 +25,7 @@ export class Live {
   readonly connection = signal<Connection>("connecting");
   readonly tables = signal<LiveState["tables"]>([]);
   readonly keys = signal<readonly LiveKey[]>([]);
-  /** facts that the page has not got */
+  /** the number of facts that the page missed */
   readonly leftOut = signal(0);
   /** why the last key was refused */
   readonly refusal = signal("");

@@ -24,7 +24,7 @@ export type ClusterChange =
 
 /** A sandbox or a container went from one state to another. */
 export interface Transition {
-  /** undefined: the fact does not say */
+  /** undefined: not reported */
   readonly from: string | undefined;
   readonly to: string;
   readonly source: Source;

@@ -21,7 +21,7 @@ export interface Container {
 export interface Pod {
   /** `default/web` */
   readonly name: string;
-  /** undefined: the facts do not say */
+  /** undefined: no fact reports it */
   isInApi: boolean | undefined;
   /** undefined: it has none yet, or no fact reports it */
   node: string | undefined;
@@ -48,7 +48,7 @@ export interface Node {
   renewTime: string | undefined;
 }
 
-/** What a node consists of besides its pods. */
+/** The parts of a node other than its pods. */
 const PARTS = { kubelet: "hasKubelet", runtime: "hasRuntime", proxy: "hasProxy" } as const;
 
 /** The writes that the API server reported. */

@@ -14,7 +14,7 @@ const SAMPLES = 32;
 
 interface Wire {
   readonly path: SVGPathElement;
-  /** what was measured */
+  /** the path that `places` were measured on */
   course: string;
   places: readonly { readonly x: number; readonly y: number }[];
 }

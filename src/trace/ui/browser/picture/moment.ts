@@ -10,7 +10,7 @@ export class Moment {
   /** @param count of the steps that have happened */
   after(steps: readonly Step[], count: number): Cluster {
     const at = this.#cluster.count;
-    // A late fact may stand between those that were read.
+    // A late fact can belong between those that were read.
     if (steps !== this.#steps || count < at || (at > 0 && steps[at - 1] !== this.#last)) this.#cluster = new Cluster();
     this.#steps = steps;
     for (let i = this.#cluster.count; i < count; i++) {

@@ -8,7 +8,7 @@ import { keyOf, type Thing, thingWords } from "./things.js";
 /** How much of each pod a picture has room for: all containers, the name, or a sign. */
 export type Density = "cards" | "names" | "signs";
 
-/** More signs would not be told apart. */
+/** The most signs that a reader can distinguish. */
 const MAX_PODS = 250;
 const MAX_SERVICES = 12;
 

@@ -3,7 +3,7 @@ import { type Container, type Node, type Pod, stateOf } from "./cluster.js";
 /** How a part of the picture is drawn; each has a colour and a sign of its own. */
 export type Tone = "good" | "waiting" | "bad" | "done" | "gone" | "unknown";
 
-/** Tells the tone without colour. */
+/** Shows the tone without colour. */
 export const SIGNS: Readonly<Record<Tone, string>> = {
   good: "●",
   waiting: "◐",
@@ -19,7 +19,7 @@ export interface Status {
   readonly words: string;
 }
 
-/** What the facts say about a container. */
+/** A container's state by the facts. */
 export function containerStatus(container: Container): Status {
   const state = stateOf(container.states) ?? "";
   const failing = [...container.probes].filter(([, result]) => result !== "success" && result !== "unknown");
@@ -62,7 +62,7 @@ function podTone(pod: Pod, containers: readonly Status[]): Tone {
   return pod.phase === "Running" ? "good" : "waiting";
 }
 
-/** What the facts say about a node. */
+/** A node's state by the facts. */
 export function nodeStatus({ isInApi, ready }: Node): Status {
   if (isInApi === false) return { tone: "gone", words: "deleted from the API" };
   if (ready === undefined) return { tone: "unknown", words: isInApi === true ? "in the API" : "" };

@@ -10,7 +10,7 @@ export interface Box {
 
 /**
  * The curve from one box to another, between the sides that face each other: an SVG path.
- * @param isStacked boxes stand below each other if they can, otherwise beside each other
+ * @param isStacked prefers boxes below each other to boxes side by side
  */
 export function wireBetween(from: Box, to: Box, isStacked: boolean): string {
   const hasGap = (start: number, size: number, other: number, otherSize: number) =>

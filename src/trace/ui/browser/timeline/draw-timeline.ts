@@ -7,7 +7,7 @@ export const LANE_HEIGHT = 18;
 export const TIMELINE_PADDING = 12;
 const TOP = 4;
 
-/** What a timeline shows. */
+/** The content of a timeline. */
 export interface TimelineContent {
   readonly rows: readonly Step[];
   readonly lanes: readonly Lane[];
