@@ -126,7 +126,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "source",
-    summary: "print the source of a chapter, to read beside Kubernetes's own",
+    summary: "print the source of a chapter, to read next to Kubernetes' own",
     load: async () => (await import("./source/source.js")).addSourceCommand,
   },
   {

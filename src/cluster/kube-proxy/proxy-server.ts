@@ -143,7 +143,7 @@ export class ProxyServer {
         }
       } catch (error) {
         if (signal.aborted || !(error instanceof LabError)) throw error;
-        const hint = `Rules stay as they are. kube-proxy retries in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`;
+        const hint = `The rules do not change. kube-proxy retries in ${REFUSED_RETRY_MS / 1000} s. ${error.hint}`;
         trace.emit({ kind: "error", message: error.message, hint }, { actor: "proxy" });
         await clock.sleep(REFUSED_RETRY_MS, signal);
       }

@@ -21,7 +21,7 @@ export function addEtcdCommand(etcd: Command, context: CliContext): void {
     .argument("[prefix]", "beginning of the keys; without a slash in front it is below /registry/", "/registry/")
     .option("--keys-only", "only keys and revisions")
     .option("--rev <revision>", "as of this revision of etcd, if it is not compacted", parseRevision)
-    .option("--limit <count>", "at most so many keys; 0: all", parseRevision, 1000)
+    .option("--limit <count>", "the most keys to print; 0: all", parseRevision, 1000)
     .action(async (prefix: string, options: GetOptions & WhichEtcd) => {
       const { runGet } = await import("./get.js");
       await runGet(context, prefix, options);

@@ -74,7 +74,7 @@ async function follow(
       }
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error;
-      context.notice(`${explained(error).message}; the watch goes on with revision ${startRevision}`);
+      context.notice(`${explained(error).message}; the watch continues with revision ${startRevision}`);
     }
     await new SystemClock().sleep(RESUME_DELAY_MS, signal).catch(() => {});
   }

@@ -54,7 +54,7 @@ const CHANNELS: Readonly<Record<string, string>> = {
   UPDATE: "The channel of config updates has a pod whose spec or metadata changed.",
   DELETE: "The channel of config updates has a pod that is to end gracefully.",
   REMOVE: "The channel of config updates has a pod that the API no longer has.",
-  RECONCILE: "The channel of config updates has a pod of which only the status changed.",
+  RECONCILE: "The channel of config updates has a pod whose status alone changed.",
   PLEG: "The channel of PLEG has a container or a sandbox that changed: the pod's worker is to look at it.",
   probe: "The channel of the probes has a new result: the pod's worker is to act on it.",
 };

@@ -122,7 +122,7 @@ export async function reportFile({ file }: NodeConfiguration, trace: Trace): Pro
   const what = `configure the kubelet by ${path}`;
   trace.emit({ kind: "decision", what, why: `--config names it; it sets ${named.join(", ")}`, upstream }, ACTOR);
   if (warning !== undefined) {
-    const hint = "The kubelet goes on without them.";
+    const hint = "The kubelet continues without them.";
     trace.emit({ kind: "error", message: warning, hint }, { ...ACTOR, level: 0 });
   }
   const { withoutEffect } = await import("../../kubelet/apis/config/effects.js");

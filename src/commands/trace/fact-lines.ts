@@ -14,13 +14,13 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   timer: "a timer",
   client: "a client that reports no facts of its own",
   start: "the start of a server",
-  observed: "a change that somebody else made",
+  observed: "a change from outside",
 };
 
 /** The origin of a fact without a known cause. */
 export function beginningOf(graph: TraceGraph, root: TraceEvent): string {
   if (graph.hasUnobservedCause(root)) {
-    const what = root.causedBy?.includes("@") === true ? "whoever wrote the object version" : "the fact";
+    const what = root.causedBy?.includes("@") === true ? "the writer of the object version" : "the fact";
     return `a cause that was not observed: ${what} ${root.causedBy} is in none of the traces`;
   }
   if (root.causedBy !== undefined) return "a circle of causes: the trace is damaged";

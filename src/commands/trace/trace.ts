@@ -21,7 +21,7 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
     .argument("<files...>", ".ndjson traces of one run; or one .html page, to open in a browser")
     .option(
       "--page",
-      "write the page beside the first file, print its address, and open it in a browser if there is one",
+      "write the page next to the first file, print its address, and open it in a browser if there is one",
     )
     .action(async (files: readonly string[], { json = false, page = false }: ViewOptions) => {
       const { runView, showPage, writePage } = await import("./view.js");

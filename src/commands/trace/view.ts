@@ -31,7 +31,11 @@ const DEFAULT_ROWS = 24;
 export async function writePage(context: CliContext, paths: readonly string[], isJson: boolean): Promise<void> {
   if (paths[0] === STDIN) {
     const hint = "Name the page: kubelab trace convert - -o run.html";
-    throw new LabError("USAGE", "--page writes the page beside the first file, and standard input has no folder", hint);
+    throw new LabError(
+      "USAGE",
+      "--page writes the page next to the first file, and standard input has no folder",
+      hint,
+    );
   }
   const graph = await loadTraces(context, paths);
   const page = pathFrom(context.cwd, `${paths[0]?.replace(/\.ndjson$/, "")}.html`);

@@ -120,7 +120,7 @@ export async function untilReady(
 function report(trace: Trace, nodeName: string, error: unknown): void {
   if (isAbortError(error)) return;
   const why = messageOf(error);
-  const hint = "It is NotReady soon; the cluster goes on.";
+  const hint = "It becomes NotReady soon; the cluster continues.";
   trace.emit({ kind: "error", message: `${nodeName} does not work any more: ${why}`, hint }, { actor: "kubelet" });
 }
 

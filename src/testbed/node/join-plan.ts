@@ -170,7 +170,7 @@ function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
     const flag = other === "kubeVersion" ? "--kube-version" : `--${other}`;
     throw usage(
       `--server and ${flag} contradict each other`,
-      `Leave out ${flag}: --server names a cluster of which nothing else is known.`,
+      `Leave out ${flag}: with --server, only the address of the cluster is known.`,
     );
   }
   const address = serverAddress(server);

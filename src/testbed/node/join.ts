@@ -243,7 +243,7 @@ function timedOutHint({ target, plan }: JoinSession, csrName: string): string {
   const flags = target?.kubeconfigPath === undefined ? "" : ` --kubeconfig ${target.kubeconfigPath}`;
   const command =
     target?.kind === "joined" ? `kubelab csr approve ${csrName}` : `kubectl${flags} certificate approve ${csrName}`;
-  return `Approve it (${command}) and run the same command again: it goes on with this request.`;
+  return `Approve it (${command}) and run the same command again: it continues with this request.`;
 }
 
 /** Approves the CSR while the node waits. An error ends the wait. */

@@ -189,7 +189,7 @@ async function watchEvictions(
   const timers = [...observer.view.pods].map(([podKey, pod]) => timerOf(podKey, pod, taints, clock.now()));
   for (const { pod, dueMs, seconds } of options.explain ? timers : []) {
     const due = dueMs === undefined ? "never" : `at ${new Date(dueMs).toISOString().slice(11, 19)}`;
-    const why = seconds === undefined ? "it tolerates the taint for ever" : `it tolerates the taint for ${seconds} s`;
+    const why = seconds === undefined ? "it tolerates the taint forever" : `it tolerates the taint for ${seconds} s`;
     const constants = constantsFor(kubeVersion, "defaultUnreachableTolerationSeconds");
     const upstream = { file: TAINT_MANAGER, func: "processPodOnNode" };
     trace.emit(

@@ -6,7 +6,7 @@ export function listenProblem(error: unknown): string {
     case "EADDRINUSE":
       return "the port is taken";
     case "EACCES":
-      return "this user may not use the port";
+      return "this user is not allowed to use the port";
     default:
       return messageOf(error);
   }

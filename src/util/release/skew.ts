@@ -10,7 +10,7 @@ const THREE_MINORS_SINCE = "1.28";
  */
 export function skewProblem(kubeletVersion: string, clusterVersion: string): string | undefined {
   const older = minorOf(clusterVersion) - minorOf(kubeletVersion);
-  if (older < 0) return `a kubelet of v${kubeletVersion} is newer: it must not be newer than the API server`;
+  if (older < 0) return `a kubelet of v${kubeletVersion} is newer: it cannot be newer than the API server`;
   const [most, words] = isAtLeast(clusterVersion, THREE_MINORS_SINCE) ? [3, "three"] : [2, "two"];
   if (older <= most) return undefined;
   return `a kubelet of v${kubeletVersion} is too old: v${clusterVersion} accepts kubelets that are at most ${words} minor versions older`;

@@ -11,7 +11,12 @@ const state = (subject: string, what: string): Fact => ({ kind: "state", subject
 const table: readonly [TraceEvent["actor"], Fact, RegExp | undefined, string | undefined][] = [
   // actor, fact, sentence, upstream function
   ["kubelet", note('SyncLoop ADD source="api" pods=[default/web]'), /new on this node/, "syncLoopIteration"],
-  ["kubelet", note('SyncLoop RECONCILE source="api" pods=[default/web]'), /only the status/, "syncLoopIteration"],
+  [
+    "kubelet",
+    note('SyncLoop RECONCILE source="api" pods=[default/web]'),
+    /whose status alone changed/,
+    "syncLoopIteration",
+  ],
   ["kubelet", note('SyncLoop (PLEG): event for pod pod="default/web" event=&{}'), /PLEG/, "syncLoopIteration"],
   ["kubelet", note('SyncLoop (probe) probe="liveness" status="unhealthy"'), /probes/, "syncLoopIteration"],
   ["kubelet", state("cache default/web", "now"), /Workers wait for the cache/, "Set"],

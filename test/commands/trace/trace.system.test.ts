@@ -102,7 +102,7 @@ test("trace explain: a cause that no trace has is named", async () => {
   const { stdout } = await run("explain", kubelet, id(5));
   assert.match(
     stdout,
-    /^It began with a cause that was not observed: whoever wrote the object version u@1 is in none of the traces\./,
+    /^It began with a cause that was not observed: the writer of the object version u@1 is in none of the traces\./,
   );
 });
 
@@ -149,7 +149,7 @@ test("trace view: without a terminal the trees are printed, with what each began
     trees.map(({ facts }) => facts.length),
     [2],
   );
-  assert.match(trees[0]?.beginning ?? "", /^a cause that was not observed: whoever wrote the object version u@1/);
+  assert.match(trees[0]?.beginning ?? "", /^a cause that was not observed: the writer of the object version u@1/);
 });
 
 test("trace view: of a page the address is printed", async () => {

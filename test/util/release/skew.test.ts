@@ -8,7 +8,7 @@ const table = [
   ["1.25", "1.27", undefined],
   ["1.25", "1.28", undefined],
   ["1.25", "1.29", /too old: v1.29 accepts kubelets that are at most three minor versions older/],
-  ["1.26", "1.25", /v1.26 is newer: it must not be newer than the API server/],
+  ["1.26", "1.25", /v1.26 is newer: it cannot be newer than the API server/],
 ] as const;
 for (const [kubelet, cluster, problem] of table) {
   test(`a kubelet of v${kubelet} in a cluster of v${cluster}: ${problem ?? "fine"}`, () => {

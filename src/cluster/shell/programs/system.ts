@@ -68,7 +68,7 @@ export async function component(self: Self): Promise<number> {
   const where = self.env["KUBELAB_RUNS_IN"] ?? "another process";
   await print(
     self,
-    `${name} of this cluster runs in ${where}, not in this container: it goes on when the container ends.\n`,
+    `${name} of this cluster runs in ${where}, not in this container: it continues when the container ends.\n`,
   );
   await untilSignal(self, SIGTERM, SIGINT);
   return 0;

@@ -118,7 +118,7 @@ async function sendStdin(
   const hasEnded = await copyInput(streams.stdin, stdin, streams.counts.stdin, signal);
   const canClose = protocol.framing === "SPDY" || protocol.subprotocol.startsWith("v5.");
   if (!hasEnded || canClose) return;
-  const text = `stdin has ended, but ${protocol.subprotocol} cannot close it: a command that reads to the end waits for ever (Ctrl-C). v5 and SPDY can close a stream.`;
+  const text = `stdin has ended, but ${protocol.subprotocol} cannot close it: a command that reads to the end waits forever (Ctrl-C). v5 and SPDY can close a stream.`;
   note(trace, text);
 }
 

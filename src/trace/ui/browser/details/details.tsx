@@ -155,7 +155,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   timer: "a timer",
   client: "a client outside this trace",
   start: "the start of a server",
-  observed: "a change that somebody else made",
+  observed: "a change from outside",
 };
 
 function ChainItem({ state, step, depth }: { readonly state: PageState; readonly step: Step; readonly depth: number }) {
