@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { NodeObject } from "../../../src/staging/apimachinery/api/node.js";
+import { nodeCondition } from "../../../src/staging/apimachinery/api/node.js";
 import { collectionPath, NODES, objectPath } from "../../../src/staging/client-go/rest/paths.js";
 import { SystemClock } from "../../../src/util/clock.js";
-import { nodeCondition } from "../../src/staging/apimachinery/api/node.js";
+import { missingPath } from "../../support/missing-path.js";
 import { recordingTrace } from "../../support/trace.js";
 import { Lab, SPEED } from "../scenarios/lab.js";
 import { NODE_NAME } from "../scenarios/lab-node.js";
-import { missingPath } from "../support/missing-path.js";
 
 const STATIC_PODS = missingPath();
 

@@ -41,8 +41,8 @@ export class Leaks {
     const file = answerFileOf(check);
     const answer = file === undefined ? "" : await readFile(join(this.folder, file), "utf8").catch(() => "");
     const word = answer.trim();
-    const isSecret = SECRET.test(word) && !this.#known.includes(word);
-    return [...(isSecret ? [word] : []), ...specFieldsIn(check)];
+    const secrets = [...(SECRET.test(word) ? [word] : []), ...specFieldsIn(check)];
+    return secrets.filter((secret) => !this.#known.includes(secret));
   }
 }
 

@@ -46,6 +46,13 @@ test.each<[string, CheckStep, string, readonly LabMessage[], readonly string[]]>
   ["a line of an output", asks, "trace\nratings", [evidence("ratings")], []],
   ["a number", asks, "7", [evidence("status.replicas = 7")], []],
   ["the field to be mended", mends, "", [evidence(`${PROBE}.httpGet.path = /healthy`)], [PROBE]],
+  [
+    "the field to be mended, which a command of the step reads",
+    mends,
+    "",
+    [{ kind: "running", line: `kubectl get -o jsonpath={.${PROBE}}` }, evidence(PROBE)],
+    [],
+  ],
   ["another field", mends, "", [evidence("spec.replicas = 3")], []],
   ["a state", waits, "", [evidence("status.phase = Running")], []],
 ])("evidence of an earlier step shows %s", async (_, step, answer, messages, secrets) => {
