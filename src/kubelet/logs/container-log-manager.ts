@@ -95,7 +95,7 @@ export class ContainerLogManager {
     const { runtimeService } = this.deps;
     const listed = await runtimeService.listContainers(undefined, signal);
     signal.throwIfAborted();
-    // Other parts report that the runtime is away.
+    // Other parts report that the runtime is unreachable.
     if (listed.outcome !== "ok") return this.observer.notListed(listed.text);
     // Dead containers write no more: a new file would stay empty.
     const running = listed.value.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING).map(({ id }) => id);
