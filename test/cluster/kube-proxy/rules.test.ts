@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { type EndpointSlice, EndpointSliceCache } from "../../../src/cluster/kube-proxy/endpoint-slice-cache.js";
-import { serviceChain } from "../../../src/cluster/kube-proxy/iptables/chains.js";
-import { proxyRules } from "../../../src/cluster/kube-proxy/iptables/proxier.js";
+import { proxyRules, serviceChain } from "../../../src/cluster/kube-proxy/iptables/proxier.js";
 import { type Service, serviceToServiceMap } from "../../../src/cluster/kube-proxy/service.js";
 import type { TopologyOptions } from "../../../src/cluster/kube-proxy/topology.js";
 import type { ServiceRule } from "../../../src/cluster/netfilter/rules.js";

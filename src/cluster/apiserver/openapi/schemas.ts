@@ -1,7 +1,7 @@
+import fieldTexts from "../../../../fixtures/scheme/field-texts.json" with { type: "json" };
 import { jsonFields, typeSchema } from "../../../staging/apimachinery/scheme/catalogue.js";
 import type { Field, FieldType, ScalarType, TypeSchema } from "../../../staging/apimachinery/scheme/schema.js";
 import { groupOfPackage, versionOfPackage } from "../../../staging/apimachinery/scheme/scheme.js";
-import { fieldDescription, typeDescription } from "./descriptions.js";
 
 /** A JSON document under construction. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
@@ -152,3 +152,28 @@ function sortedByName(fields: readonly Field[]): Field[] {
 function gvkOf({ goName, package: packageName }: TypeSchema): { group: string; kind: string; version: string } {
   return { group: groupOfPackage(packageName), kind: goName, version: versionOfPackage(packageName) };
 }
+
+const FIELD_TEXTS: Readonly<Record<string, string>> = fieldTexts;
+
+/**
+ * The description of a field: its own text in the table, or the common text for fields of this name, which usually mean
+ * the same in all types. Only OpenAPI documents load the file of common texts.
+ */
+function fieldDescription({ name, description }: Field): string | undefined {
+  return description ?? FIELD_TEXTS[name];
+}
+
+/** The description of a type: its text in the table, or one derived from its name (`DeploymentSpec`). */
+function typeDescription({ goName, description, isKind }: TypeSchema): string | undefined {
+  if (description !== undefined || isKind) return description ?? `A ${goName}.`;
+  const part = PARTS.find(([ending]) => goName.endsWith(ending) && goName.length > ending.length);
+  return part === undefined ? undefined : part[1](goName.slice(0, -part[0].length));
+}
+
+const PARTS: readonly (readonly [ending: string, text: (of: string) => string])[] = [
+  ["Spec", (of) => `The desired state of the ${of}.`],
+  ["Status", (of) => `The most recently observed state of the ${of}.`],
+  ["Condition", (of) => `One aspect of the state of the ${of}, and when it last changed.`],
+  ["PersistentVolumeSource", (of) => `The location of a persistent volume of ${of}.`],
+  ["VolumeSource", (of) => `The location of a volume of ${of}.`],
+];

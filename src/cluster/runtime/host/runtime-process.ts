@@ -3,7 +3,6 @@ import { fileURLToPath } from "node:url";
 import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { SystemClock, type Timer } from "../../../util/clock.js";
 import { residentBytes } from "../../../util/os/resident-memory.js";
-import { crashReason } from "./crash-reason.js";
 import {
   type ControlCall,
   fromErrorMessage,
@@ -186,4 +185,12 @@ function pending(): PendingCall & { readonly promise: Promise<unknown> } {
   // A caller that left must not cause an unhandled rejection.
   promise.catch(() => {});
   return { promise, resolve: (value) => settle?.resolve(value), reject: (error) => settle?.reject(error) };
+}
+
+/** The line of Node's report that names the error: `TypeError: x`, `TypeError [ERR_X]: x`, `DOMException [AbortError]: x`. */
+const ERROR_LINE = /^(?:\w*Error|DOMException|UnhandledPromiseRejection)(?: \[\w+\])?: .*$/m;
+
+/** Why a Node process ended. @returns the error that its stderr reports; undefined without one */
+export function crashReason(stderr: string): string | undefined {
+  return ERROR_LINE.exec(stderr)?.[0];
 }

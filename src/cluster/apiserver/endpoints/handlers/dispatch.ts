@@ -1,10 +1,10 @@
-import { methodNotAllowed } from "../../../../staging/apimachinery/errors.js";
+import { methodNotAllowed, resourceNotServed } from "../../../../staging/apimachinery/errors.js";
+import type { Connecter } from "../connect.js";
 import type { Exchange } from "../exchange.js";
 import { LIST_TYPES, OBJECT_TYPES, requireAcceptable } from "../media-types.js";
 import { isTrue } from "../request-info.js";
 import type { Target } from "../routes.js";
 import { actionHandler, notImplemented, runAction } from "./action.js";
-import { connect, connecterOf } from "./connect.js";
 import type { HandlerDeps } from "./deps.js";
 import { patchObject, requirePatchType } from "./patch.js";
 import { getObject, listObjects } from "./reads.js";
@@ -60,4 +60,25 @@ function requireTargetAcceptable(exchange: Exchange, { subresource, name }: Targ
   const isCollection = name === undefined && exchange.method === "GET";
   const types = subresource?.name === "log" ? LOG_TYPES : isCollection ? LIST_TYPES : OBJECT_TYPES;
   requireAcceptable(exchange.accept, types);
+}
+
+/** Finds the handler of a streaming request (a log, exec, proxy), if the path names one. */
+function connecterOf({ connecters }: HandlerDeps, { route, subresource }: Target): Connecter | undefined {
+  return subresource === undefined ? undefined : connecters.get(`${route.qualified}/${subresource.name}`);
+}
+
+/** Mirrors ConnectResource in k8s.io/apiserver/pkg/endpoints/handlers/rest.go. */
+async function connect(
+  deps: HandlerDeps,
+  exchange: Exchange,
+  { namespace, name }: Target,
+  connecter: Connecter,
+): Promise<void> {
+  if (name === undefined) throw resourceNotServed();
+  const { registry, closing } = deps;
+  const [, , , ...below] = exchange.info.parts;
+  const isFolder = exchange.info.path.endsWith("/");
+  const path = below.map((segment) => `/${encodeURIComponent(segment)}`).join("");
+  const subpath = isFolder ? `${path}/` : path;
+  await connecter({ exchange, registry, namespace, name, subpath, signal: exchange.abortSignal(closing) });
 }

@@ -1,3 +1,4 @@
+import { BlockList, isIP } from "node:net";
 import type {
   V1IPBlock,
   V1NetworkPolicy,
@@ -16,7 +17,6 @@ import { forbidden, goValue, invalidValue, notSupported, required } from "../res
 import { validateLabelSelector } from "../rest/label-selector-validation.js";
 import { row, statusOf } from "../rest/rows.js";
 import { specAndStatus } from "../rest/stored.js";
-import { isStrictSubset, parseCidr } from "./cidr.js";
 
 type PolicyObject = Wire<V1NetworkPolicy>;
 
@@ -137,3 +137,28 @@ export const NETWORK_POLICIES = row("networking.k8s.io/v1", "NetworkPolicy", "ne
     ],
   },
 });
+
+/** A range of addresses. */
+interface Cidr {
+  readonly address: string;
+  readonly family: "ipv4" | "ipv6";
+  readonly prefixLength: number;
+}
+
+/** Mirrors ValidateCIDR in pkg/apis/core/validation/validation.go. @returns undefined for any other text */
+function parseCidr(text: string): Cidr | undefined {
+  const [address = "", length = "", ...more] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || more.length > 0 || !/^\d{1,3}$/.test(length)) return undefined;
+  const prefixLength = Number(length);
+  if (prefixLength > (version === 4 ? 32 : 128)) return undefined;
+  return { address, family: version === 4 ? "ipv4" : "ipv6", prefixLength };
+}
+
+/** Reports whether `inner` is a smaller part of `outer`. */
+function isStrictSubset(inner: Cidr, outer: Cidr): boolean {
+  if (inner.family !== outer.family || inner.prefixLength <= outer.prefixLength) return false;
+  const range = new BlockList();
+  range.addSubnet(outer.address, outer.prefixLength, outer.family);
+  return range.check(inner.address, inner.family);
+}

@@ -1,12 +1,14 @@
-import type { ClusterIdentity } from "../cluster-identity.js";
+import { LabError } from "../../../../util/errors.js";
+import { counted } from "../../../../util/text/counted.js";
+import { type ClusterIdentity, parseIdentity } from "../cluster-identity.js";
 import { EtcdClient } from "./client.js";
 import { StorageCodec } from "./codec.js";
 import type { EtcdConfig } from "./config.js";
 import { openEndpoints } from "./endpoints.js";
-import { foreignKeys } from "./foreign-keys.js";
-import { sharedIdentity } from "./identity.js";
 import type { KeySpace } from "./kind-of-key.js";
-import { RANGE } from "./rpcs.js";
+import { CompareTarget } from "./messages.js";
+import { prefixRange } from "./ranges.js";
+import { RANGE, READ_TXN, TXN } from "./rpcs.js";
 import { startProblem } from "./start-problem.js";
 import { EtcdStorage, type EtcdStorageOptions } from "./store.js";
 
@@ -65,4 +67,69 @@ export async function checkReachable(
   } catch (cause) {
     throw startProblem(config, (cause as AggregateError).errors, cause);
   }
+}
+
+const ROOT = "/registry/";
+
+/**
+ * Looks between the resources for keys that are none of them: other programs' data, or kinds that only another server has. It is one
+ * request, which reads a key per gap at most, so that a large cluster costs no more than a small one.
+ * @param prefixes of all resources: `/registry/pods/`
+ * @returns one sentence; undefined if there are none
+ * @throws EtcdError
+ */
+async function foreignKeys(
+  client: EtcdClient,
+  prefixes: readonly string[],
+  timeoutMs: number,
+): Promise<string | undefined> {
+  const success = gapsBetween(prefixes).map((gap) => ({ requestRange: { ...gap, limit: 1, keysOnly: true } }));
+  const { responses } = await client.call(READ_TXN, { success }, { timeoutMs });
+  const found = responses.flatMap(({ responseRange }) => responseRange ?? []);
+  const count = found.reduce((sum, one) => sum + Number(one.count), 0);
+  const first = found.find(({ kvs }) => kvs.length > 0)?.kvs[0]?.key.toString();
+  if (first === undefined) return undefined;
+  return `etcd has ${counted(count, "key")} below ${ROOT} of no kind that is served here, first ${JSON.stringify(first)}: left as they are`;
+}
+
+function gapsBetween(prefixes: readonly string[]): readonly { readonly key: Buffer; readonly rangeEnd: Buffer }[] {
+  const { key: begin, rangeEnd: end } = prefixRange(ROOT);
+  const ranges = [...prefixes].sort().map(prefixRange);
+  const starts = [begin, ...ranges.map(({ rangeEnd }) => rangeEnd)];
+  const ends = [...ranges.map(({ key }) => key), end];
+  return starts
+    .map((key, i) => ({ key, rangeEnd: ends[i] ?? end }))
+    .filter(({ key, rangeEnd }) => key.compare(rangeEnd) < 0);
+}
+
+/** Beside the objects: who can read etcd can read each Secret anyway, and who cannot has no access to the cluster's key either. */
+const IDENTITY_KEY = "/kubelab/identity";
+
+/**
+ * The identity that etcd has, or else the one that `make` makes: all control planes of an etcd have the same.
+ * Differs: kubeadm keeps these files in /etc/kubernetes/pki, and they are copied to each control plane.
+ * @throws LabError BAD_FILE for a value that is no identity; EtcdError
+ */
+async function sharedIdentity(
+  client: EtcdClient,
+  make: () => Promise<ClusterIdentity>,
+  timeoutMs: number,
+): Promise<ClusterIdentity> {
+  const key = Buffer.from(IDENTITY_KEY);
+  const read = { requestRange: { key } };
+  const compare = [{ target: CompareTarget.MOD, key }];
+  const before = await client.call(TXN, { compare, failure: [read] }, { timeoutMs });
+  if (!before.succeeded) return parsedIdentity(before.responses[0]?.responseRange?.kvs[0]?.value);
+  const made = await make();
+  const value = Buffer.from(JSON.stringify(made));
+  const success = [{ requestPut: { key, value } }];
+  const after = await client.call(TXN, { compare, success, failure: [read] }, { timeoutMs });
+  return after.succeeded ? made : parsedIdentity(after.responses[0]?.responseRange?.kvs[0]?.value);
+}
+
+function parsedIdentity(value: Buffer | undefined): ClusterIdentity {
+  const identity = parseIdentity(value?.toString());
+  if (identity !== undefined) return identity;
+  const hint = `A new one is made when the key is gone: etcdctl del ${IDENTITY_KEY}. Nodes must then join again.`;
+  throw new LabError("BAD_FILE", `etcd's key ${IDENTITY_KEY} does not have the cluster's CA and keys`, hint);
 }

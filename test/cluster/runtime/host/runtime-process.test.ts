@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { describe, test } from "vitest";
-import { crashReason } from "../../../../src/cluster/runtime/host/crash-reason.js";
+import { crashReason } from "../../../../src/cluster/runtime/host/runtime-process.js";
 
 describe("the reason of a crash is in what Node prints", () => {
   for (const [program, expected] of [
