@@ -5,7 +5,7 @@ import { baseName } from "../../src/cluster/shell/fs/paths.js";
 import { durationMs } from "../../src/cluster/shell/programs/agnhost/flags.js";
 import { parseOptions } from "../../src/cluster/shell/programs/net/options.js";
 import { parseDuration } from "../../src/commands/cli/options.js";
-import { usageInWords } from "../../src/commands/learn/usage-words.js";
+import { usageInWords } from "../../src/commands/learn/help.js";
 import { expand } from "../../src/kubelet/container/expansion.js";
 import { parseThresholdConfig } from "../../src/kubelet/eviction/parse.js";
 import { SyncLoopObserver } from "../../src/kubelet/sync/sync-loop-observer.js";

@@ -1,8 +1,9 @@
 import { type Command, Option } from "commander";
-import { joinNode, openStore } from "../../testbed/node/join.js";
+import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
+import { type JoinedNode, joinNode, openStore } from "../../testbed/node/join.js";
 import { type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/join-plan.js";
 import { defined } from "../../util/defined.js";
-import type { CliContext } from "../cli/context.js";
+import type { CliContext, CommandResult } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { openJoinTarget } from "../cli/join-target.js";
 import {
@@ -14,7 +15,6 @@ import {
   parseDuration,
 } from "../cli/options.js";
 import { stay } from "../cli/stay.js";
-import { bootstrapResult } from "./result.js";
 
 interface BootstrapCommandOptions extends JoinOptions {
   readonly keep?: boolean;
@@ -58,4 +58,31 @@ async function runBootstrap(context: CliContext, options: BootstrapCommandOption
     const status = `${plan.nodeName} is kept Ready`;
     await stay(context, { clock, status }, [(signal) => node.agent.keep(store, keep, signal)]);
   });
+}
+
+/** The result of `kubelab bootstrap`. @param cluster its description */
+function bootstrapResult(nodeName: string, node: JoinedNode, store: CertificateStore, cluster: string): CommandResult {
+  const { renewTime, csrName, skippedBootstrap } = node;
+  const user = `system:node:${nodeName}`;
+  const notAfter = new Date(node.notAfterMs).toISOString().replace(".000", "");
+  const text = [
+    `node ${nodeName} has joined ${cluster} and is Ready`,
+    `  certificate  ${user}, until ${notAfter}${skippedBootstrap ? " (it was there already)" : ""}`,
+    ...(csrName === undefined ? [] : [`  request      ${csrName}`]),
+    `  lease        renewed ${renewTime}`,
+    `  files        ${store.keyPath}`,
+    `               ${store.certificatePath}`,
+    `               ${store.kubeconfigPath}`,
+  ].join("\n");
+  const json = {
+    node: nodeName,
+    server: node.config.server,
+    ready: true,
+    skippedBootstrap,
+    csr: csrName ?? null,
+    certificate: { user, notAfter },
+    lease: { renewTime },
+    files: { key: store.keyPath, certificate: store.certificatePath, kubeconfig: store.kubeconfigPath },
+  };
+  return { text, json, isProse: true };
 }

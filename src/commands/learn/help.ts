@@ -1,7 +1,6 @@
 import { Argument, type Command, Help, Option } from "commander";
 import type { MessageKey, Say } from "../../util/i18n/catalogue.js";
 import { exampleLines } from "../cli/examples.js";
-import { usageInWords } from "./usage-words.js";
 
 /** The headings of a help, as commander has them. */
 const TITLES: Readonly<Record<string, MessageKey>> = {
@@ -88,4 +87,27 @@ export class LearnHelp {
     this.#texts.push(text);
     text(this.say);
   }
+}
+
+/** What commander says of a command line that it cannot take, and the catalogue's sentence with the parts of it. */
+const SENTENCES: readonly (readonly [pattern: RegExp, key: MessageKey, names: readonly string[]])[] = [
+  [/^error: unknown command '(.+)'/, "usageUnknownCommand", ["what"]],
+  [/^error: unknown option '(.+)'/, "usageUnknownOption", ["what"]],
+  [/^error: missing required argument '(.+)'/, "usageMissingArgument", ["what"]],
+  [/^error: option '(.+)' argument missing/, "usageMissingValue", ["what"]],
+  [/^error: too many arguments.*Expected (\d+) arguments? but got (\d+)/, "usageTooMany", ["what", "found"]],
+  [/^error: option '([^']+)' argument '(.*)' is invalid\. ?(.*)/, "usageBadValue", ["what", "found", "why"]],
+];
+const NEAREST = /\(Did you mean (?:one of )?([^()]+)\?\)/;
+
+/** The same in the learner's language; a sentence that is not known stays as it is. */
+export function usageInWords(text: string, say: Say): string {
+  for (const [pattern, key, names] of SENTENCES) {
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    const values = Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? ""]));
+    const nearest = NEAREST.exec(text)?.[1];
+    return `${[say(key, values), ...(nearest === undefined ? [] : [say("usageNearest", { what: nearest })])].join("\n")}\n`;
+  }
+  return text;
 }

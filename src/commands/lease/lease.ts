@@ -3,12 +3,18 @@ import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { openStore, prepareNode } from "../../testbed/node/join.js";
 import { JOIN_TIMEOUT_MS, type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/join-plan.js";
 import { NodeObserver } from "../../testbed/outage/node-observer.js";
-import { isReady, type OutageSession, runOutage, type StopAfter } from "../../testbed/outage/node-outage.js";
+import {
+  isReady,
+  type OutageResult,
+  type OutageSession,
+  runOutage,
+  type StopAfter,
+} from "../../testbed/outage/node-outage.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import { LabError } from "../../util/errors.js";
 import { durationText } from "../../util/release/fact-table.js";
-import type { CliContext } from "../cli/context.js";
+import type { CliContext, CommandResult } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import {
   addDurationOption,
@@ -19,7 +25,6 @@ import {
   parseDuration,
   targetOptions,
 } from "../cli/options.js";
-import { leaseResult } from "./result.js";
 import { leaseStatus, withStatusAbove } from "./status.js";
 
 interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
@@ -114,4 +119,29 @@ async function keepReady(
   using _line = progress(`${nodeName} is kept Ready; Ctrl-C ends it`);
   const timer = durationMs === undefined ? [] : [(inner: AbortSignal) => clock.sleep(durationMs, inner)];
   await allUntilOneEnds(signal, [(inner) => node.agent.keep(store, {}, inner), ...timer]);
+}
+
+/** The result of `kubelab lease --stop-after` or `--revive`. */
+function leaseResult(node: string, result: OutageResult): CommandResult {
+  return { text: textOf(node, result), json: { node, ...result }, isProse: true };
+}
+
+function textOf(nodeName: string, { lapse, revival }: OutageResult): string {
+  if (lapse === null && revival === null) return `node ${nodeName} is Ready: nothing to revive`;
+  const lines: string[] = [];
+  if (lapse !== null) {
+    lines.push(`node ${nodeName} was declared Unknown ${lapse.unknownAfterSeconds} s after its last heartbeat`);
+    lines.push(`  taints  ${lapse.taints.join(", ") || "none"}`);
+    for (const { pod, evictedAfterSeconds } of lapse.pods) {
+      const when =
+        evictedAfterSeconds === undefined ? "not evicted yet" : `evicted ${evictedAfterSeconds} s after that heartbeat`;
+      lines.push(`  pod     ${pod}: ${when}`);
+    }
+  }
+  if (revival !== null) {
+    lines.push(
+      `node ${nodeName} was Ready again ${revival.readyAfterSeconds} s after its first renewal, free of taints after ${revival.untaintedAfterSeconds} s`,
+    );
+  }
+  return lines.join("\n");
 }

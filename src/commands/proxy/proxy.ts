@@ -1,12 +1,13 @@
 import type { Command } from "commander";
-import { readNodeRules } from "../../testbed/node/node-rules.js";
+import type { ServiceRule, Verdict } from "../../cluster/netfilter/rules.js";
+import { type NodeRules, readNodeRules } from "../../testbed/node/node-rules.js";
 import { readClusterState, runningClusterNames } from "../../testbed/target/cluster-state.js";
 import { networkFolderOf } from "../../testbed/target/running-cluster.js";
+import { alignedLines } from "../../trace/terminal/table.js";
 import { LabError } from "../../util/errors.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addPlainOptions } from "../cli/options.js";
-import { rulesText } from "./rules-text.js";
 
 interface RulesOptions {
   readonly node?: string;
@@ -63,4 +64,30 @@ function noNode(cluster: string, node: string | undefined, known: readonly strin
     return new LabError("USAGE", `cluster ${cluster} has no node with rules`, hint);
   }
   return new LabError("USAGE", `cluster ${cluster} has no embedded node ${node}`, `There is ${known.join(", ")}.`);
+}
+
+const HEAD = ["SERVICE", "PACKETS TO", "FROM", "VERDICT", "ENDPOINTS"];
+
+/** The rules of each node as a table. An endpoint per line: each is as likely as the others. */
+function rulesText(nodes: readonly NodeRules[]): string {
+  return nodes.map(({ node, rules }) => [`${node}:`, ...tableOf(rules)].join("\n")).join("\n\n");
+}
+
+function tableOf(rules: readonly ServiceRule[]): string[] {
+  if (rules.length === 0) return ["  no rules yet: kube-proxy writes them when there are Services"];
+  return alignedLines([HEAD, ...rules.flatMap(rowsOf)]).map((line) => `  ${line}`);
+}
+
+function rowsOf({ service, protocol, address, ip = "", port, from, verdict }: ServiceRule): string[][] {
+  const to = `${ip}:${port}/${protocol}${address === "cluster IP" ? "" : ` (${address})`}`;
+  const [first = "", ...others] = verdict.kind === "dnat" ? verdict.endpoints : [verdict.why];
+  const sender = from === undefined ? "all" : from === "node" ? "this node" : from;
+  return [[service, to, sender, verdictText(verdict), first], ...others.map((one) => ["", "", "", "", one])];
+}
+
+function verdictText(verdict: Verdict): string {
+  if (verdict.kind !== "dnat") return verdict.kind;
+  const { chain, masquerade, affinitySeconds } = verdict;
+  const sticky = affinitySeconds === undefined ? "" : `, ClientIP ${affinitySeconds} s`;
+  return `${chain}${masquerade === true ? ", masquerade" : ""}${sticky}`;
 }

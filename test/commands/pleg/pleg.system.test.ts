@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RunningRuntime, startRuntime } from "../../../src/cluster/runtime/start.js";
-import { parseHttpAddress } from "../../../src/commands/inspector/http-address.js";
+import { parseHttpAddress } from "../../../src/commands/inspector/options.js";
 import { parseRelistPeriod } from "../../../src/commands/pleg/plan.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";

@@ -1,12 +1,12 @@
 import { isOnPath } from "../../../lab/labs/environment/programs.js";
 import type { LabSummary } from "../../../lab/labs/format/library.js";
 import type { Progress } from "../../../lab/labs/progress/progress.js";
+import type { MessageKey } from "../../../util/i18n/catalogue.js";
 import type { LearnContext } from "../context.js";
 import type { InteractiveOptions } from "../play/interactive.js";
 import { type Choice, canAsk, choose, isPlain, promptContext, quitKey } from "../play/prompt.js";
 import { playableIn, playableNext, playLabs } from "../play.js";
 import { minutesLeft, standingIn, standingInWords } from "../standing.js";
-import { openWindow, WINDOWS } from "./free-play.js";
 import type { Menu, MenuEntry, MenuGroup } from "./menu-frame.js";
 import type { MenuScreen } from "./menu-prompt.js";
 
@@ -125,4 +125,19 @@ export function menuOf({ library, say, language, context }: MenuMaker, progress:
 
 function asChoices({ groups }: Menu): Choice[] {
   return groups.flatMap(({ heading, entries }) => [...(heading === undefined ? [] : [{ heading }]), ...entries]);
+}
+
+/** Commands that open a window into a running kubelet, each with its own cluster; all but the last have keys to play with. */
+const WINDOWS: readonly { readonly command: string; readonly key: MessageKey }[] = [
+  { command: "pleg", key: "playPleg" },
+  { command: "pod-worker", key: "playPodWorker" },
+  { command: "static-pod", key: "playStaticPod" },
+  { command: "pod-manager", key: "playPodManager" },
+  { command: "journey", key: "playJourney" },
+];
+
+/** Runs `kubelab COMMAND` of a window in this process until the learner leaves it. */
+async function openWindow({ context }: LearnContext, line: string): Promise<void> {
+  await context.program.run(line.split(" ").slice(1), "learn", context);
+  context.signal.throwIfAborted();
 }
