@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
 import { fromErrorMessage } from "../../cluster/runtime/host/messages.js";
-import { LabError } from "../../util/errors.js";
+import { LabError, messageOf } from "../../util/errors.js";
+import type { HandlerTask } from "../virtual/handler.js";
 import type { PodFunction } from "./api.js";
-import type { Calls, Method, ProgramMessage, TestbedMessage } from "./messages.js";
-import { runWork } from "./work.js";
+import type { Calls, Method, ProgramMessage, TestbedMessage, WorkEvent } from "./messages.js";
 
 /** Next to the bundle of this file. */
 const PROGRAM = "./testbed.js";
@@ -152,5 +153,34 @@ export class TestbedProcess {
       this.#closed === undefined ? `its process ${this.#why ?? "has ended"}` : "it has been closed, or is being closed";
     const hint = this.#stderr.trim() || "Start it again.";
     return new LabError("FAILED", message, hint);
+  }
+}
+
+/** Calls a program's function for one pod, and reports what it logs, how far it is and how it ends. Never throws. */
+async function runWork(
+  handler: PodFunction,
+  { pod, containers }: HandlerTask,
+  signal: AbortSignal,
+  report: (event: WorkEvent) => void,
+): Promise<void> {
+  const log = (...values: readonly unknown[]) => {
+    const line = values.map((value) => (typeof value === "string" ? value : inspect(value))).join(" ");
+    report({ kind: "log", stream: "stdout", bytes: Buffer.from(`${line}\n`) });
+  };
+  const progress = (fraction: number, text?: string) => report({ kind: "progress", fraction, text });
+  try {
+    const value = await handler({ pod: { ...pod }, containers, signal, log, progress });
+    report({ kind: "returned", value: sendable(value) });
+  } catch (error) {
+    report({ kind: "thrown", message: messageOf(error) });
+  }
+}
+
+/** What has functions or the like in it cannot be sent: the pod then fails, and its message shows the value. */
+function sendable(value: unknown): unknown {
+  try {
+    return structuredClone(value);
+  } catch {
+    return [inspect(value, { depth: 1 })];
   }
 }

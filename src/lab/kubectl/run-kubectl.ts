@@ -1,9 +1,11 @@
+import { STATUS_CODES } from "node:http";
 import { join } from "node:path";
+import { pid } from "node:process";
 import { loadKubeconfig } from "../../staging/client-go/clientcmd/kubeconfig.js";
 import type { AskingHeaders, RestConfig } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { clockOfServer } from "../../testbed/target/cluster-clock.js";
-import { Trace } from "../../trace/trace.js";
+import { Trace, type TraceSink } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 import { sayIn } from "../../util/i18n/catalogue.js";
 import { languageOf } from "../../util/i18n/language.js";
@@ -12,7 +14,6 @@ import { editConfig } from "./cmd/config.js";
 import { reportRefusal } from "./errors.js";
 import { parseLine, text } from "./flags.js";
 import { helpOf } from "./help.js";
-import { requestLines } from "./request-lines.js";
 import type { KubectlContext, Session } from "./session.js";
 import { VERBS } from "./verbs.js";
 
@@ -82,4 +83,27 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
   await verb(session, line).catch((error: unknown) => {
     if (!reportRefusal(session, error)) throw error;
   });
+}
+
+/**
+ * Prints each request as kubectl does from `-v=6` on.
+ * Mirrors k8s.io/client-go/transport/round_trippers.go (debuggingRoundTripper).
+ */
+function requestLines(print: (line: string) => void): TraceSink {
+  return {
+    level: 2,
+    write: (event) => {
+      if (event.kind !== "request") return;
+      const { method, server, path, status, durationMs, failure } = event;
+      const answer = status === undefined ? failure : `${status} ${STATUS_CODES[status] ?? ""}`;
+      const at = `I${klogTime(event.atMs)} ${String(pid).padStart(7)} round_trippers.go:553]`;
+      print(`${at} ${method} ${server}${path} ${answer} in ${Math.round(durationMs)} milliseconds`);
+    },
+  };
+}
+
+/** `1127 17:07:15.704452`: month, day and time. */
+function klogTime(ms: number): string {
+  const [date = "", time = ""] = new Date(ms).toISOString().split("T");
+  return `${date.slice(5).replace("-", "")} ${time.slice(0, -1)}000`;
 }

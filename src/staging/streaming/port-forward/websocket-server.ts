@@ -10,7 +10,6 @@ import { acceptWebSocket } from "../websocket/accept.js";
 import { ChannelConnection } from "../websocket/channels.js";
 import { PORT_FORWARD_SUBPROTOCOLS } from "../websocket/subprotocols.js";
 import type { ForwardedConnection, PortForwardServerSession } from "./session.js";
-import { dataChannel, errorChannel, forwardChannelName, portBytes } from "./websocket-channels.js";
 
 export interface AcceptWebSocketPortForward {
   /** one connection is opened to each at once; at most 127 */
@@ -123,4 +122,25 @@ class WebSocketForwardSession extends ServedSession implements PortForwardServer
     this.connection.socket.terminate("closed by this side");
     await this.connection.socket.closed;
   }
+}
+
+/** The data channel of the port at this index. */
+function dataChannel(index: number): number {
+  return 2 * index;
+}
+
+/** The error channel of the port at this index. */
+function errorChannel(index: number): number {
+  return 2 * index + 1;
+}
+
+/** For traces: `data 80`, `error 80`. */
+function forwardChannelName(ports: readonly number[], channel: number): string | undefined {
+  const port = ports[channel >> 1];
+  return port === undefined ? undefined : `${channel % 2 === 0 ? "data" : "error"} ${port}`;
+}
+
+/** The first message on both channels of a port: the port as two bytes, little endian, as upstream writes it. */
+function portBytes(port: number): Uint8Array {
+  return Uint8Array.of(port & 0xff, port >> 8);
 }
