@@ -1,12 +1,10 @@
 import { createServer, listen, openSockets, portOf } from "../../staging/server/serve.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { listenProblem } from "../../util/net/listen-problem.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import type { ConfigField } from "../apis/config/fields.js";
+import type { HandlerDeps } from "../server/call.js";
 import { serveHealthzPort } from "../server/handlers/healthz.js";
-import type { KubeletServerHost } from "../server/host.js";
 import { READ_ONLY_SURFACE } from "../server/routes.js";
 import { KubeletServer } from "../server/server.js";
 
@@ -26,12 +24,6 @@ interface PlainServer {
   close(): Promise<void>;
 }
 
-interface PlainServerDeps {
-  readonly host: KubeletServerHost;
-  readonly clock: Clock;
-  readonly trace: Trace;
-}
-
 /** The servers without TLS: health, and the read-only port if there is one. */
 export interface PlainServers {
   /** undefined: off */
@@ -48,7 +40,7 @@ export interface PlainServers {
  * @throws LabError USAGE when a port that was asked for is taken
  */
 export async function openPlainServers(
-  deps: PlainServerDeps,
+  deps: HandlerDeps,
   config: KubeletConfiguration,
   options: PortOptions,
 ): Promise<PlainServers> {
@@ -99,7 +91,7 @@ export async function onAPort<T>(
 
 const LIMITS = { headersMs: 60_000, requestMs: 60_000, idleMs: 90_000, maxHeaderBytes: 64 * 1024 };
 
-async function listenHealthz({ trace }: PlainServerDeps, port: number): Promise<PlainServer> {
+async function listenHealthz({ trace }: HandlerDeps, port: number): Promise<PlainServer> {
   const server = createServer({ tls: "none", ...LIMITS });
   const sockets = openSockets(server, "connection");
   server.on("request", (request, response) => void serveHealthzPort(request, response));

@@ -2,9 +2,10 @@ import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable, isPodReady } from "../../../staging/apimachinery/api/pod.js";
+import type { PodToDelete } from "../support/active-pods.js";
 import { decide } from "../support/sync-loop.js";
 import { nodeShouldRunDaemonPod } from "./node-should-run.js";
-import type { DaemonPass, NodeToFill, PodsByNode, PodToDelete } from "./pass.js";
+import type { DaemonPass, NodeToFill, PodsByNode } from "./pass.js";
 import { allowsSurge, byCreationTimestampAndPhase, type DaemonSet, isPodUpdated } from "./util/daemonset-util.js";
 
 const FILE = "pkg/controller/daemon/daemon_controller.go";

@@ -5,6 +5,7 @@ import type { Backoff } from "../../../staging/client-go/backoff.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { counted } from "../../../util/text/counted.js";
+import type { PodToDelete } from "../support/active-pods.js";
 import type { ControllerExpectations } from "../support/controller-expectations.js";
 import type { OwnWrites } from "../support/own-writes.js";
 import { isNamespaceTerminating, type PodControl } from "../support/pod-control.js";
@@ -31,11 +32,6 @@ export interface PassDeps extends Pick<SharedDeps, "client" | "clock" | "trace">
 
 /** Pods of one set by the node that they run on or wait for. */
 export type PodsByNode = ReadonlyMap<string, readonly PodObject[]>;
-
-export interface PodToDelete {
-  readonly pod: PodObject;
-  readonly why: string;
-}
 
 export interface NodeToFill {
   readonly nodeName: string;

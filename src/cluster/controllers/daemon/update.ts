@@ -1,7 +1,8 @@
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
 import { isPodAvailable } from "../../../staging/apimachinery/api/pod.js";
+import type { PodToDelete } from "../support/active-pods.js";
 import { nodeShouldRunDaemonPod } from "./node-should-run.js";
-import type { DaemonPass, NodeToFill, PodsByNode, PodToDelete } from "./pass.js";
+import type { DaemonPass, NodeToFill, PodsByNode } from "./pass.js";
 import { isPodUpdated, surgeCount, unavailableCount } from "./util/daemonset-util.js";
 
 /**

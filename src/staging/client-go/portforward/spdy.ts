@@ -1,9 +1,7 @@
 import type { Duplex } from "node:stream";
-import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { StreamError } from "../../streaming/bytes.js";
 import { type DialOptions, dialUpgrade, type RefusedUpgrade } from "../../streaming/dial.js";
-import type { FrameObserver } from "../../streaming/frame-report.js";
 import type { PortForwardClientSession } from "../../streaming/port-forward/session.js";
 import {
   clientConnection,
@@ -11,14 +9,9 @@ import {
   SPDY_PORT_FORWARD,
 } from "../../streaming/port-forward/spdy-streams.js";
 import { PROTOCOL_VERSION_HEADER, SPDY_31 } from "../../streaming/spdy/accept.js";
-import { SpdyConnection } from "../../streaming/spdy/connection.js";
+import { SpdyConnection, type SpdyDeps } from "../../streaming/spdy/connection.js";
 
-export interface SpdyPortForwardOptions {
-  readonly clock: Clock;
-  readonly observer?: FrameObserver | undefined;
-}
-
-export interface ConnectSpdyPortForwardOptions extends SpdyPortForwardOptions, Pick<DialOptions, "headers" | "tls"> {
+export interface ConnectSpdyPortForwardOptions extends SpdyDeps, Pick<DialOptions, "headers" | "tls"> {
   /** default POST, as in client-go */
   readonly method?: DialOptions["method"] | undefined;
 }
@@ -71,7 +64,7 @@ export async function connectSpdyPortForward(
 export function spdyPortForward(
   socket: Duplex,
   head: Uint8Array,
-  { clock, observer }: SpdyPortForwardOptions,
+  { clock, observer }: SpdyDeps,
 ): PortForwardClientSession {
   const connection = new SpdyConnection(socket, "client", { clock, observer }, { head });
   const close = () => connection.close();
