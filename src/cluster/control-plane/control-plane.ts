@@ -1,18 +1,14 @@
 import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
+import type { Ctx } from "../../trace/ctx.js";
 import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
 import type { DiskConfig } from "../apiserver/storage/disk/config.js";
 import type { EtcdConfig } from "../apiserver/storage/etcd/config.js";
 import type { WatchBacklog } from "../apiserver/storage/storage.js";
 import type { DnsPorts } from "./cluster-dns.js";
 import type { NodeNames } from "./node-names.js";
 
-export interface ControlPlaneOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
+export interface ControlPlaneOptions extends Ctx {
   /** `1.25` … `1.34` */
   readonly kubeVersion: string;
   /** default 127.0.0.1 */

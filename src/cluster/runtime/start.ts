@@ -2,11 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CallContext } from "../../staging/cri/grpc/served-call.js";
 import { type CriHandlers, type CriVersion, serveCri } from "../../staging/cri/server.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { defined } from "../../util/defined.js";
 import { makeTemporaryFolder } from "../../util/os/temporary-folder.js";
-import type { Random } from "../../util/random.js";
 import { SeededRandom } from "../../util/seeded-random.js";
 import { SIGKILL } from "../shell/process/signals.js";
 import { imageCalls } from "./calls/image-calls.js";
@@ -23,10 +21,7 @@ import { RuntimeCore } from "./state/core.js";
 import { Sandboxes } from "./state/sandboxes.js";
 import { Streams } from "./streaming/streams.js";
 
-export interface RuntimeOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
+export interface RuntimeOptions extends Ctx {
   /** `unix:///path`, `tcp://127.0.0.1:0`; default: a socket in the runtime's own folder */
   readonly listen?: string;
   /** folder for the socket and other files; default: a temporary folder that `close` removes */

@@ -3,10 +3,9 @@ import { isTerminating, nameOf } from "../../staging/apimachinery/api/objects.js
 import { StatusError } from "../../staging/apimachinery/errors.js";
 import type { PodDisruptionBudget } from "../../staging/apimachinery/policyv1/pod-disruption-budget.js";
 import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
-import { LEVELS, type Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
+import { LEVELS } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { SchedulerCache } from "./cache.js";
 import type { SeriesRecorder } from "./event-recorder.js";
@@ -34,11 +33,8 @@ export const DEFAULT_SCHEDULER = "default-scheduler";
 const STRATEGIC_MERGE = "application/strategic-merge-patch+json";
 const AS_SCHEDULER = { actor: "scheduler" } as const;
 
-export interface CycleDeps {
+export interface CycleDeps extends Ctx {
   readonly client: LocalClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   readonly kubeVersion: string;
   readonly profile: Profile;
   /** of all namespaces */

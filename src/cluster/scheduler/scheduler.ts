@@ -6,10 +6,8 @@ import { concurrently } from "../../staging/apimachinery/wait.js";
 import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { forEachChange } from "../../staging/client-go/informers/for-each-change.js";
 import type { SharedReflector, SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { runInScope } from "../../trace/scope.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
 import { factFor } from "../../util/release/facts.js";
 import { SchedulerCache } from "./cache.js";
 import { SeriesRecorder } from "./event-recorder.js";
@@ -24,11 +22,8 @@ import { defaultProfile, type Profile } from "./profile.js";
 import { SchedulingQueue } from "./queue.js";
 import { DEFAULT_SCHEDULER, SchedulingCycle } from "./schedule-one.js";
 
-export interface SchedulerDeps {
+export interface SchedulerDeps extends Ctx {
   readonly client: LocalClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   /** `1.25` */
   readonly kubeVersion: string;
   readonly reflectors: SharedReflectors;

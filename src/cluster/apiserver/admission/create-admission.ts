@@ -1,7 +1,5 @@
 import type { AdmissionPlugin } from "../../../staging/server/admission/interfaces.js";
-import type { Trace } from "../../../trace/trace.js";
-import type { Clock } from "../../../util/clock.js";
-import type { Random } from "../../../util/random.js";
+import type { Ctx } from "../../../trace/ctx.js";
 import type { Auth } from "../auth/create-auth.js";
 import type { Registry } from "../registry/rest/registry.js";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.js";
@@ -15,11 +13,8 @@ import { RuntimeClass } from "./runtime-class.js";
 import { ServiceAccount } from "./service-account.js";
 import { defaultTolerationSeconds, taintNodesByCondition } from "./tolerations.js";
 
-export interface AdmissionDeps {
+export interface AdmissionDeps extends Ctx {
   readonly registry: Registry;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   readonly auth: Pick<Auth, "authorizer" | "rbac">;
 }
 

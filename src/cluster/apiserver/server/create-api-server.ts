@@ -1,7 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Trace } from "../../../trace/trace.js";
-import type { Clock } from "../../../util/clock.js";
-import type { Random } from "../../../util/random.js";
+import type { Ctx } from "../../../trace/ctx.js";
 import { factFor, isAtLeast } from "../../../util/release/facts.js";
 import type { Auth } from "../auth/create-auth.js";
 import type { Connecters } from "../endpoints/connect.js";
@@ -23,10 +21,7 @@ import { OpenApi, type OpenApiSource } from "./openapi.js";
 import { HttpsFace, type ListenOptions, type PlainListenOptions } from "./server.js";
 import { versionInfo } from "./version.js";
 
-export interface ApiServerDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
+export interface ApiServerDeps extends Ctx {
   /** `1.25` */
   readonly kubeVersion: string;
   readonly registry: Registry;

@@ -2,11 +2,9 @@ import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { qualifiedResource } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
-import type { Trace } from "../../../trace/trace.js";
+import type { Ctx } from "../../../trace/ctx.js";
 import { ChildAbort } from "../../../util/async/abort.js";
-import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
 import { ENDPOINT_SLICES, ENDPOINTS } from "../../apiserver/registry/core/endpoints.js";
 import { SERVICES } from "../../apiserver/registry/core/services/definition.js";
 import type { ResourceDefinition } from "../../apiserver/registry/rest/definition.js";
@@ -24,12 +22,9 @@ const ENDPOINT_INTERVAL_MS = 10_000;
 /** Mirrors the keys of kube-apiserver's `--endpoint-reconciler-type=lease`. */
 const MASTER_LEASES = "/registry/masterleases/";
 
-interface ReconcilerDeps {
+interface ReconcilerDeps extends Ctx {
   readonly storage: Storage;
   readonly registry: Registry;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 interface Wanted {

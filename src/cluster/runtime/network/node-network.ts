@@ -1,8 +1,7 @@
 import { askPodNetwork } from "../../../staging/streaming/pod-network.js";
-import type { Level, Trace } from "../../../trace/trace.js";
-import type { Clock } from "../../../util/clock.js";
+import type { Ctx } from "../../../trace/ctx.js";
+import type { Level } from "../../../trace/trace.js";
 import { type NetErrno, NetError } from "../../../util/net/net-error.js";
-import type { Random } from "../../../util/random.js";
 import type { RuleTable } from "../../netfilter/rules.js";
 import { NetworkNamespace, type Route, SYN_TIMEOUT_MS } from "../../shell/process/network-namespace.js";
 import type { Connection, SocketAddress } from "../../shell/process/ports.js";
@@ -40,10 +39,7 @@ const MAX_PEER_CONNECTIONS = 4_096;
 /** The wait for a datagram's answer from another node: as long as conntrack remembers an unanswered datagram. */
 const DATAGRAM_PATIENCE_MS = 30_000;
 
-export interface NodeNetworkDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
+export interface NodeNetworkDeps extends Ctx {
   /** the `-v` level of decisions by the rules of Services */
   readonly traceLevel: Level;
 }

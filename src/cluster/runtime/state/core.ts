@@ -1,3 +1,4 @@
+import type { Ctx } from "../../../trace/ctx.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
@@ -22,12 +23,6 @@ export interface Condition {
   readonly message: string;
 }
 export type ConditionType = "RuntimeReady" | "NetworkReady";
-
-export interface CoreDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
-}
 
 export interface CoreOptions {
   readonly rootDir: string;
@@ -65,7 +60,7 @@ export class RuntimeCore {
   readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
 
   constructor(
-    deps: CoreDeps,
+    deps: Ctx,
     readonly options: CoreOptions,
   ) {
     this.clock = deps.clock;

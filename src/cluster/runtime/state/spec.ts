@@ -1,9 +1,8 @@
 import { NamespaceMode } from "../../../staging/cri/messages/enums.js";
+import type { Ctx } from "../../../trace/ctx.js";
 import type { Trace } from "../../../trace/trace.js";
-import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
 import { ContainerFs } from "../../shell/fs/container-fs.js";
 import { hostMount } from "../../shell/fs/host-mount.js";
 import type { HostMount } from "../../shell/fs/nodes.js";
@@ -21,10 +20,7 @@ import type { ContainerSpec } from "./running.js";
 import { confinementOf } from "./security.js";
 import { type ContainerUser, containerUser } from "./user.js";
 
-export interface SpecDeps {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
+export interface SpecDeps extends Ctx {
   readonly images: ImageStore;
   readonly scheduler: Scheduler;
   readonly memory: MemoryPool;
