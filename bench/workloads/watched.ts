@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
 import { keyOf } from "../../src/staging/apimachinery/api/object-key.js";
-import { type ReflectDeps, reflect } from "../../src/staging/client-go/cache/reflect.js";
+import { reflect } from "../../src/staging/client-go/cache/reflect.js";
+import type { ClientCtx } from "../../src/staging/client-go/rest/client.js";
 
 /** The objects of a collection as a client sees them, and when it saw that something is so. */
 export class Watched<T extends KubeObject> implements AsyncDisposable {
@@ -9,11 +10,11 @@ export class Watched<T extends KubeObject> implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #following: Promise<void>;
 
-  constructor(deps: ReflectDeps, path: string) {
+  constructor(deps: ClientCtx, path: string) {
     this.#following = this.#follow(deps, path);
   }
 
-  async #follow(deps: ReflectDeps, path: string): Promise<void> {
+  async #follow(deps: ClientCtx, path: string): Promise<void> {
     for await (const event of reflect<T>(deps, { path }, this.#stop.signal)) {
       if (event.type === "applied") this.#objects.set(keyOf(event.object), event.object);
       if (event.type === "deleted") this.#objects.delete(keyOf(event.object));

@@ -1,4 +1,4 @@
-import type { WaitDeps } from "../../staging/client-go/certificate/wait.js";
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import { LabError } from "../../util/errors.js";
@@ -20,7 +20,7 @@ export async function withAdministrator(
   context: CliContext,
   { command, chapter, question }: AdministratorCommand,
   options: TargetOptions & { readonly speed?: number },
-  body: (deps: WaitDeps, target: Target) => Promise<void>,
+  body: (deps: ClientCtx, target: Target) => Promise<void>,
 ): Promise<void> {
   await using target = await context.openTarget(command, options);
   if (question !== undefined && target.kind === "real") {

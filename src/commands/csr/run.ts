@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { CertificateSigningRequest } from "../../staging/apimachinery/api/certificates.js";
-import type { WaitDeps } from "../../staging/client-go/certificate/wait.js";
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { prepareRequest, submitRequest } from "../../staging/csr/create.js";
 import { DECISIONS, type Decision, decide, getCsr } from "../../staging/csr/decide.js";
 import { fetchCertificate } from "../../staging/csr/fetch.js";
@@ -119,7 +119,7 @@ export async function runFetch(context: CliContext, name: string, options: Fetch
 
 async function waitWithProgress(
   context: CliContext,
-  deps: WaitDeps,
+  deps: ClientCtx,
   csr: CertificateSigningRequest,
   files: RequestFiles,
   options: TargetOptions & { readonly timeout: number },

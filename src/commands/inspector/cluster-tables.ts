@@ -1,7 +1,7 @@
 import { type NodeObject, taintText } from "../../staging/apimachinery/api/node.js";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { Informer } from "../../staging/client-go/cache/informer.js";
-import type { ReflectDeps } from "../../staging/client-go/cache/reflect.js";
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, PODS } from "../../staging/client-go/rest/paths.js";
 import type { LeaseObject } from "../../staging/component-helpers/lease/controller.js";
 import { nodeStatusText } from "../../testbed/node/cluster-nodes.js";
@@ -16,8 +16,8 @@ export class ClusterTables {
   readonly #leases: Informer<LeaseObject>;
   readonly #pods: Informer<V1Pod>;
 
-  /** @param deps with a trace that keeps nothing, because the page's own reads are not part of the run */
-  constructor(deps: ReflectDeps) {
+  /** @param deps with a trace that keeps nothing: what the page reads is no part of what happens */
+  constructor(deps: ClientCtx) {
     this.#nodes = new Informer(deps, { path: collectionPath(NODES) });
     this.#leases = new Informer(deps, { path: collectionPath(NODE_LEASES) });
     this.#pods = new Informer(deps, { path: collectionPath(PODS) });

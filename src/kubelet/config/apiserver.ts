@@ -1,5 +1,6 @@
 import { asPod, type V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { type ReflectDeps, reflect } from "../../staging/client-go/cache/reflect.js";
+import { reflect } from "../../staging/client-go/cache/reflect.js";
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { collectionPath, PODS } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
@@ -12,7 +13,7 @@ export const WAIT_FOR_API_SERVER_SYNC_PERIOD_MS = 1_000;
 /** Delay after a refusal (401, 403), since the right may be granted later. The maximum of client-go's reflector. */
 const REFUSED_RETRY_MS = 30_000;
 
-export interface ApiserverSourceDeps extends ReflectDeps {
+export interface ApiserverSourceDeps extends ClientCtx {
   readonly trace: Trace;
 }
 

@@ -1,16 +1,7 @@
 import { type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
 import { ignoreFailedRequest, RestEventSink } from "../../staging/client-go/record/rest-sink.js";
-import type { KubeClient } from "../../staging/client-go/rest/client.js";
-import type { Level, Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
-
-interface NodeRecorderDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
-}
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
+import type { Level } from "../../trace/trace.js";
 
 /** Records Events about the node, without waiting for the write. */
 export class NodeEventRecorder {
@@ -18,7 +9,7 @@ export class NodeEventRecorder {
   readonly #closing = new AbortController();
 
   constructor(
-    readonly deps: NodeRecorderDeps,
+    readonly deps: ClientCtx,
     readonly options: { readonly nodeName: string; readonly kubeVersion: string },
   ) {
     const { client, clock, random } = deps;

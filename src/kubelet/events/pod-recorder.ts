@@ -3,10 +3,7 @@ import { EventPace } from "../../staging/client-go/record/event-pace.js";
 import { type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../staging/client-go/record/reference.js";
 import { ignoreFailedRequest, RestEventSink } from "../../staging/client-go/record/rest-sink.js";
-import type { KubeClient } from "../../staging/client-go/rest/client.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
-import type { Random } from "../../util/random.js";
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { podText } from "../types/pod-update.js";
 
 /** Records Events about pods, without waiting for the write. Mirrors record.EventRecorder. */
@@ -22,20 +19,13 @@ export interface PodEventOptions {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-interface PodRecorderDeps {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
-}
-
 /** Writes Events about pods to the API server. Mirrors the EventClient that cmd/kubelet/app/server.go makes. */
 export class ApiPodEventRecorder implements PodEventRecorder {
   readonly #recorder: Recorder;
 
   /** @param signal aborts when the kubelet ends: the remaining events are then written without a pause, and not retried */
   constructor(
-    readonly deps: PodRecorderDeps,
+    readonly deps: ClientCtx,
     options: { readonly nodeName: string; readonly kubeVersion: string },
     signal: AbortSignal,
   ) {

@@ -1,7 +1,6 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { runInScope } from "../../trace/scope.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
 import type { Random } from "../../util/random.js";
@@ -16,14 +15,11 @@ import { isTerminationRequested } from "./sync-status.js";
 import { type BackOffPeriod, NETWORK_NOT_READY_ERROR_MSG, type PodSyncer, type PodWork } from "./update.js";
 import type { WorkQueue } from "./work-queue.js";
 
-export interface WorkerDeps {
+export interface WorkerDeps extends Ctx {
   readonly syncer: PodSyncer;
   readonly podCache: Pick<PodCache, "get" | "getNewerThan">;
   readonly workQueue: WorkQueue;
   readonly recorder: PodEventRecorder;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   readonly metrics?: KubeletMetrics;
 }
 

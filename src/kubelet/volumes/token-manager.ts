@@ -1,9 +1,8 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
-import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { objectPath } from "../../staging/client-go/rest/paths.js";
-import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
 import { VolumeObserver } from "./volume-observer.js";
 
@@ -13,10 +12,6 @@ const MAX_TTL_MS = 24 * 3_600_000;
 const MAX_JITTER_MS = 10_000;
 /** The interval at which expired tokens are removed. */
 const GC_PERIOD_MS = 60_000;
-
-export interface TokenManagerDeps extends Ctx {
-  readonly client: KubeClient;
-}
 
 export interface TokenWish {
   /** empty: the API server's own */
@@ -52,7 +47,7 @@ export class TokenManager {
   readonly #tokens = new Map<string, CachedToken>();
   #collectedMs: number;
 
-  constructor(readonly deps: TokenManagerDeps) {
+  constructor(readonly deps: ClientCtx) {
     this.#collectedMs = deps.clock.now();
   }
 

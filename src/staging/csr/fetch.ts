@@ -1,7 +1,8 @@
 import { LabError } from "../../util/errors.js";
 import { base64Text, type CertificateSigningRequest } from "../apimachinery/api/certificates.js";
 import { rfc3339 } from "../apimachinery/time.js";
-import { type WaitDeps, type WaitOptions, waitForCertificate } from "../client-go/certificate/wait.js";
+import { type WaitOptions, waitForCertificate } from "../client-go/certificate/wait.js";
+import type { ClientCtx } from "../client-go/rest/client.js";
 import { parseCertificatePem } from "../pki/certificate.js";
 import { parseCertificateRequestPem } from "../pki/csr.js";
 import { publicKeyDer } from "../pki/keys.js";
@@ -17,7 +18,7 @@ import { type RequestFiles, readKeyFile, writeCertificate } from "./files.js";
  * @throws LabError BAD_FILE if the key is not the request's; CSR_DENIED, CSR_FAILED, TIMED_OUT
  */
 export async function fetchCertificate(
-  deps: WaitDeps,
+  deps: ClientCtx,
   csr: CertificateSigningRequest,
   files: RequestFiles,
   options: WaitOptions,

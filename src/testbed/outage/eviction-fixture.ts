@@ -3,19 +3,15 @@ import { rfc3339 } from "../../staging/apimachinery/time.js";
 import { isSuccess, refusal } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { collectionPath, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 import type { Target } from "../target/target.js";
 
-export interface EvictionFixtureDeps {
+export interface EvictionFixtureDeps extends Ctx {
   readonly target: Target;
   /** the administrator's */
   readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
 }
 
 const NAMESPACED_PODS = { ...PODS, namespace: "default" };

@@ -8,17 +8,9 @@ import { createToken, deleteToken } from "../../staging/cluster-bootstrap/admin.
 import { DEFAULT_NODE_TOKEN_GROUP } from "../../staging/cluster-bootstrap/secret.js";
 import { type BootstrapToken, generateToken } from "../../staging/cluster-bootstrap/token.js";
 import { decide, getCsr } from "../../staging/csr/decide.js";
-import type { Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { LabError } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
 import type { Target } from "./target.js";
-
-export interface AdministratorDeps {
-  readonly trace: Trace;
-  readonly clock: Clock;
-  readonly random: Random;
-}
 
 /** Tokens of this group can create requests, but no controller approves them. */
 const MANUAL_GROUP = "system:bootstrappers:kubelab:manual-approval";
@@ -41,7 +33,7 @@ export class Administrator {
 
   constructor(
     readonly target: Target,
-    readonly deps: AdministratorDeps,
+    readonly deps: Ctx,
   ) {
     this.client = createClient(target.admin, { ...deps, actor: "user" });
   }

@@ -1,7 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { escapeFieldValue } from "../../../staging/apimachinery/field-selector.js";
-import { type ReflectDeps, ReflectorBackoff, reflect } from "../../../staging/client-go/cache/reflect.js";
+import { ReflectorBackoff, reflect } from "../../../staging/client-go/cache/reflect.js";
+import type { ClientCtx } from "../../../staging/client-go/rest/client.js";
 import { collectionPath } from "../../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../../trace/trace.js";
 import { Waker } from "../../../util/async/waker.js";
@@ -9,7 +10,7 @@ import { defined } from "../../../util/defined.js";
 import { isOwnBug } from "../../../util/errors.js";
 import { ObjectObserver } from "./object-observer.js";
 
-export interface ObjectCacheItemDeps extends ReflectDeps {
+export interface ObjectCacheItemDeps extends ClientCtx {
   readonly trace: Trace;
 }
 

@@ -2,7 +2,8 @@ import type { Actor } from "../../../trace/events.js";
 import { LabError } from "../../../util/errors.js";
 import type { KubeObject } from "../../apimachinery/api/meta.js";
 import { keyOf } from "../../apimachinery/api/object-key.js";
-import { type ReflectDeps, type ReflectOptions, reflect } from "./reflect.js";
+import type { ClientCtx } from "../rest/client.js";
+import { type ReflectOptions, reflect } from "./reflect.js";
 
 /** The wait after a 403: the right may still be granted. It is the longest wait of client-go's reflector. */
 const REFUSED_RETRY_MS = 30_000;
@@ -33,7 +34,7 @@ export class Informer<T extends KubeObject = KubeObject> {
   readonly synced: Promise<void>;
 
   constructor(
-    readonly deps: ReflectDeps,
+    readonly deps: ClientCtx,
     readonly options: InformerOptions<T>,
   ) {
     this.synced = new Promise((resolve) => {

@@ -1,9 +1,8 @@
-import type { Ctx } from "../../../trace/ctx.js";
 import { defined } from "../../../util/defined.js";
 import { LabError } from "../../../util/errors.js";
 import { isStatus, type KubeList, type KubeObject } from "../../apimachinery/api/meta.js";
 import { isApiList, NOT_AN_API_SERVER } from "../rest/api-object.js";
-import type { KubeClient, KubeRequest, ReceivedEvent } from "../rest/client.js";
+import type { ClientCtx, KubeRequest, ReceivedEvent } from "../rest/client.js";
 
 /**
  * The events of a reflected collection. A fresh list is not a change: its objects are between `init` and `initDone`.
@@ -22,10 +21,6 @@ export interface ReflectOptions {
   readonly path: string;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-}
-
-export interface ReflectDeps extends Ctx {
-  readonly client: KubeClient;
 }
 
 /** client-go's reflector: 800 ms doubling to 30 s, plus up to 100 % jitter, reset after two quiet minutes. */
@@ -55,7 +50,7 @@ const MAX_PAGES = 1_000;
  * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_NOT_TRUSTED
  */
 export async function* reflect<T extends KubeObject = KubeObject>(
-  deps: ReflectDeps,
+  deps: ClientCtx,
   options: ReflectOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReflectEvent<T>> {
@@ -108,7 +103,7 @@ export async function* reflect<T extends KubeObject = KubeObject>(
 }
 
 async function listAll<T extends KubeObject>(
-  { client, trace }: ReflectDeps,
+  { client, trace }: ClientCtx,
   options: ReflectOptions,
   signal: AbortSignal,
 ): Promise<{ readonly list: KubeList<T>; readonly cause: { readonly causedBy?: string } }> {
@@ -138,7 +133,7 @@ async function listAll<T extends KubeObject>(
 }
 
 function watchFrom<T extends KubeObject>(
-  deps: ReflectDeps,
+  deps: ClientCtx,
   options: ReflectOptions,
   resourceVersion: string,
   signal: AbortSignal,
@@ -183,7 +178,7 @@ export class ReflectorBackoff {
   #nextMs = INITIAL_BACKOFF_MS;
   #lastMs: number | undefined;
 
-  constructor(readonly deps: Pick<ReflectDeps, "clock" | "random">) {}
+  constructor(readonly deps: Pick<ClientCtx, "clock" | "random">) {}
 
   /** @throws the signal's reason */
   async wait(signal: AbortSignal): Promise<void> {

@@ -1,19 +1,13 @@
-import type { Ctx } from "../../../trace/ctx.js";
 import type { Cause, Trace } from "../../../trace/trace.js";
 import { ChildAbort } from "../../../util/async/abort.js";
 import { LabError } from "../../../util/errors.js";
 import { durationText } from "../../../util/release/fact-table.js";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import { isStatus } from "../../apimachinery/api/meta.js";
-import type { ReflectDeps } from "../cache/reflect.js";
 import { reflect } from "../cache/reflect.js";
-import type { KubeClient } from "../rest/client.js";
+import type { ClientCtx } from "../rest/client.js";
 import { CSRS, collectionPath } from "../rest/paths.js";
 import { issuedCertificate } from "./csr.js";
-
-export interface WaitDeps extends Ctx {
-  readonly client: KubeClient;
-}
 
 export interface WaitOptions {
   /** ms on the clock; the kubelet waits an hour for its first certificate, a quarter of one for later ones */
@@ -39,7 +33,7 @@ export interface WaitHints {
  * @throws LabError CSR_DENIED, CSR_FAILED with the approver's or signer's words, TIMED_OUT, REFUSED when it was deleted
  */
 export async function waitForCertificate(
-  deps: WaitDeps,
+  deps: ClientCtx,
   csr: CertificateSigningRequest,
   options: WaitOptions,
   signal: AbortSignal,
@@ -65,7 +59,7 @@ export async function waitForCertificate(
 }
 
 async function watchUntilIssued(
-  deps: WaitDeps,
+  deps: ClientCtx,
   csr: CertificateSigningRequest,
   told: Set<string>,
   hints: WaitHints,
@@ -93,7 +87,7 @@ interface SeenVersion {
 
 /** Yields each version of the request after the known one. Falls back to list-and-watch if the first watch breaks. */
 async function* versions(
-  deps: WaitDeps,
+  deps: ClientCtx,
   csr: CertificateSigningRequest,
   signal: AbortSignal,
 ): AsyncGenerator<SeenVersion> {
@@ -110,8 +104,7 @@ async function* versions(
     // Continue below after a broken watch; a refusal ends the wait.
     if (!(error instanceof LabError) || error.code !== "CLUSTER_UNREACHABLE") throw error;
   }
-  const reflectDeps: ReflectDeps = deps;
-  for await (const event of reflect<CertificateSigningRequest>(reflectDeps, { path, fieldSelector }, signal)) {
+  for await (const event of reflect<CertificateSigningRequest>(deps, { path, fieldSelector }, signal)) {
     if (event.type === "applied") yield { seen: event.object, cause: event };
     if (event.type === "deleted") yield { seen: "deleted", cause: event };
     if (event.type === "initDone" && event.objects.length === 0) yield { seen: "deleted", cause: event };

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Ctx } from "../../../trace/ctx.js";
 import type { Actor, Fact } from "../../../trace/events.js";
-import type { Level, Trace } from "../../../trace/trace.js";
+import type { Level } from "../../../trace/trace.js";
 import { ChildAbort } from "../../../util/async/abort.js";
-import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
 import { goDuration, rfc3339Micro } from "../../apimachinery/time.js";
 import type { LeaderElectionRecord, ResourceLock } from "./resourcelock/interface.js";
 
@@ -30,11 +29,8 @@ const DEFAULT_LEADER_ELECTION: LeaderElectionConfig = {
   releaseOnCancel: true,
 };
 
-export interface LeaderElectorDeps {
+export interface LeaderElectorDeps extends Ctx {
   readonly lock: ResourceLock;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   /** the component that the election is for */
   readonly actor: Actor;
 }

@@ -1,4 +1,5 @@
 import type { Agent } from "node:http";
+import type { Ctx } from "../../../trace/ctx.js";
 import type { KubeObject, WatchEvent } from "../../apimachinery/api/meta.js";
 
 /**
@@ -89,4 +90,9 @@ export interface KubeClient {
   ): AsyncIterable<ReceivedEvent<T>>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What an algorithm that talks to an API server needs from its caller. */
+export interface ClientCtx extends Ctx {
+  readonly client: KubeClient;
 }

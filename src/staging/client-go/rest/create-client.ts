@@ -1,16 +1,15 @@
 import type { IncomingMessage } from "node:http";
+import type { Ctx } from "../../../trace/ctx.js";
 import type { Actor, RequestFact } from "../../../trace/events.js";
 import { redactBody } from "../../../trace/redaction/redact-body.js";
 import { versionOf } from "../../../trace/scope.js";
-import type { Trace } from "../../../trace/trace.js";
 import { formatTraceparent, TRACEPARENT } from "../../../trace/traceparent.js";
 import { ChildAbort, onAbort } from "../../../util/async/abort.js";
 import { Deadlines } from "../../../util/async/deadlines.js";
-import { type Clock, SystemClock } from "../../../util/clock.js";
+import { SystemClock } from "../../../util/clock.js";
 import { SmallSet } from "../../../util/collections/small-set.js";
 import { defined } from "../../../util/defined.js";
 import { isAbortError, LabError, messageOf } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
 import { isRecord } from "../../../util/records.js";
 import { isStatus, type KubeObject } from "../../apimachinery/api/meta.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
@@ -24,10 +23,7 @@ import type { RequestObserver } from "./request-observer.js";
 import { explainTransportError, timeoutError } from "./transport-errors.js";
 import { withCause } from "./watch-report.js";
 
-export interface ClientDeps {
-  readonly trace: Trace;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface ClientDeps extends Ctx {
   /** the sender of the requests, for the trace */
   readonly actor: Actor;
   /** which of several such senders: the node of a kubelet */

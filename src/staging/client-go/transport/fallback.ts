@@ -1,9 +1,8 @@
+import type { Ctx } from "../../../trace/ctx.js";
 import type { RequestFact } from "../../../trace/events.js";
 import type { Cause, Trace } from "../../../trace/trace.js";
 import { formatTraceparent, TRACEPARENT } from "../../../trace/traceparent.js";
-import type { Clock } from "../../../util/clock.js";
 import { LabError, messageOf } from "../../../util/errors.js";
-import type { Random } from "../../../util/random.js";
 import { StreamError } from "../../streaming/bytes.js";
 import type { DialOptions, RefusedUpgrade } from "../../streaming/dial.js";
 import { refusal, statusMessage } from "../rest/answers.js";
@@ -13,11 +12,8 @@ import { tlsOf } from "../rest/tls.js";
 import { explainTransportError } from "../rest/transport-errors.js";
 
 /** The API server to request streams from, and the trace for the requests. */
-export interface StreamClient {
+export interface StreamClient extends Ctx {
   readonly config: RestConfig;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly trace: Trace;
   /** default: `kubelab` */
   readonly userAgent?: string;
   /** learns the audit IDs of the requests; undefined if the servers run in other processes */

@@ -1,10 +1,9 @@
-import type { Ctx } from "../../../trace/ctx.js";
 import { LabError } from "../../../util/errors.js";
 import { factFor } from "../../../util/release/facts.js";
 import type { KubeObject, ObjectMeta, OwnerReference } from "../../apimachinery/api/meta.js";
 import { rfc3339Micro } from "../../apimachinery/time.js";
 import { isSuccess, statusMessage, statusReason } from "../../client-go/rest/answers.js";
-import type { KubeClient, KubeResponse } from "../../client-go/rest/client.js";
+import type { ClientCtx, KubeResponse } from "../../client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
 import { LeaseObserver, type LeaseOutcome, leaseDurationSeconds, renewIntervalMs } from "./lease-observer.js";
 
@@ -18,10 +17,6 @@ export interface LeaseObject extends KubeObject {
     readonly renewTime?: string;
     readonly [field: string]: unknown;
   };
-}
-
-export interface LeaseDeps extends Ctx {
-  readonly client: KubeClient;
 }
 
 export interface LeaseOptions {
@@ -48,7 +43,7 @@ export class LeaseController {
   #latest: LeaseObject | undefined;
 
   constructor(
-    readonly deps: LeaseDeps,
+    readonly deps: ClientCtx,
     readonly options: LeaseOptions,
   ) {
     this.#observer = new LeaseObserver(deps.trace, options);
