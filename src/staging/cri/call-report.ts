@@ -10,9 +10,10 @@ import type { AnyRpc } from "./grpc/rpc.js";
 import type { RpcFailure } from "./grpc/status.js";
 import { redactMessage } from "./redact.js";
 
-interface ReportDeps {
+export interface CriDeps {
   readonly clock: Clock;
   readonly trace: Trace;
+  /** whose calls these are, for the trace */
   readonly actor: Actor;
 }
 
@@ -27,7 +28,7 @@ const RPC_LEVEL = 2;
 
 /** A report of one call; undefined when the trace does not show calls: the first relist makes thousands of them. */
 export function reportOf(
-  deps: ReportDeps,
+  deps: CriDeps,
   channel: ReportedChannel,
   rpc: AnyRpc,
   request: InitFields<FieldTable>,
@@ -45,7 +46,7 @@ class CallReport {
   #isReported = false;
 
   constructor(
-    readonly deps: ReportDeps,
+    readonly deps: CriDeps,
     readonly channel: ReportedChannel,
     readonly rpc: AnyRpc,
     readonly request: InitFields<FieldTable>,

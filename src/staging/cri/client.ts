@@ -1,25 +1,15 @@
 import { type Client, type CallOptions as GrpcCallOptions, Metadata, type ServiceError } from "@grpc/grpc-js";
-import type { Actor } from "../../trace/events.js";
-import type { Trace } from "../../trace/trace.js";
 import { TRACEPARENT } from "../../trace/traceparent.js";
 import { AbortWatch, Deadlines } from "../../util/async/deadlines.js";
-import type { Clock } from "../../util/clock.js";
 import type { DecodedFields, FieldTable, InitFields } from "../apimachinery/protobuf/fields.js";
 import { CallCauses } from "./call-causes.js";
-import { reportOf } from "./call-report.js";
+import { type CriDeps, reportOf } from "./call-report.js";
 import { Connection } from "./grpc/connection.js";
 import { type Endpoint, parseEndpoint } from "./grpc/endpoint.js";
 import { grpcTimeout } from "./grpc/grpc-timeout.js";
 import type { Rpc, StreamRpc, UnaryRpc } from "./grpc/rpc.js";
 import { type CallOptions, type CallsUnderWay, RunningCall } from "./grpc/running-call.js";
 import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./grpc/status.js";
-
-export interface CriDeps {
-  readonly clock: Clock;
-  readonly trace: Trace;
-  /** whose calls these are, for the trace */
-  readonly actor: Actor;
-}
 
 /** A connection to a container runtime. It connects on the first call, and reconnects after the connection is lost. */
 export interface CriChannel {

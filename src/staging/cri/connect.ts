@@ -1,6 +1,7 @@
 import { LabError } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
-import type { CriChannel, CriDeps } from "./client.js";
+import type { CriDeps } from "./call-report.js";
+import type { CriChannel } from "./client.js";
 import { diagnoseEndpoint } from "./grpc/diagnose.js";
 import type { RpcFailure } from "./grpc/status.js";
 import type { VersionResponse } from "./messages/runtime.js";

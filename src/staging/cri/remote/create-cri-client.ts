@@ -1,6 +1,7 @@
 import { OLDEST_RELEASE } from "../../../util/release/facts.js";
 import type { CallCauses } from "../call-causes.js";
-import { type CriDeps, openCriChannel } from "../client.js";
+import type { CriDeps } from "../call-report.js";
+import { openCriChannel } from "../client.js";
 import { validateServiceConnection } from "../connect.js";
 import type { VersionResponse } from "../messages/runtime.js";
 import { RemoteImageService } from "./remote-image.js";
