@@ -10,7 +10,7 @@ declare const KUBELAB_COMPILED_CONTENT: boolean | undefined;
 
 /** The template: a new lab replaces only its id. */
 const TEMPLATE = new URL(
-  typeof KUBELAB_COMPILED_CONTENT === "boolean" ? "templates/lab/" : "../../../templates/lab/",
+  typeof KUBELAB_COMPILED_CONTENT === "boolean" ? "templates/lab/" : "../../../../templates/lab/",
   import.meta.url,
 );
 
