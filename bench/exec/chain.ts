@@ -1,6 +1,6 @@
 import { startRuntime } from "../../src/cluster/runtime/start.js";
-import { streamQuery } from "../../src/commands/streams/stream-container.js";
 import type { RemoteCommandProtocol } from "../../src/staging/client-go/remotecommand/connect.js";
+import { streamQuery } from "../../src/staging/client-go/remotecommand/exec-url.js";
 import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { StreamClient } from "../../src/staging/client-go/transport/fallback.js";
 import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";

@@ -1,5 +1,5 @@
-import { streamQuery } from "../../src/commands/streams/stream-container.js";
 import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
+import { streamQuery } from "../../src/staging/client-go/remotecommand/exec-url.js";
 import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";
 import { createClient } from "../../src/staging/client-go/rest/create-client.js";

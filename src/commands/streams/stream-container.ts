@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { streamQuery } from "../../staging/client-go/remotecommand/exec-url.js";
 import { backendProblem } from "../../staging/client-go/transport/fallback.js";
 import type { RemoteCommandOptions } from "../../staging/streaming/remote-command/session.js";
 import type { CliContext } from "../cli/context.js";
@@ -50,13 +51,4 @@ export async function streamContainer(
     if (hint !== undefined) trace.emit({ kind: "note", text: hint }, { actor: "user", level: 0 });
   }
   context.exitWith(exitCode);
-}
-
-/** Mirrors PodExecOptions and PodAttachOptions in k8s.io/api/core/v1, in client-go's order. */
-export function streamQuery(container: string, streams: RemoteCommandOptions, words: readonly string[] = []): string {
-  const query = new URLSearchParams();
-  for (const word of words) query.append("command", word);
-  if (container !== "") query.append("container", container);
-  for (const name of ["stderr", "stdin", "stdout", "tty"] as const) if (streams[name]) query.append(name, "true");
-  return query.toString();
 }
