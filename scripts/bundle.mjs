@@ -81,6 +81,12 @@ export function bundleProgram(input, version, processFolder) {
   );
 }
 
+/** The modules that start one of PROCESSES. */
+const STARTS_PROCESSES = [
+  "src/cluster/runtime/host/runtime-process.ts",
+  "src/cluster/shell/utility/utility-process.ts",
+];
+
 /**
  * Imports a TypeScript file that is not part of the CLI and passes its module to `use`. It is bundled to a temporary file
  * first, because Node 20 cannot parse `await using`.
@@ -90,7 +96,7 @@ export async function withModule(file, use) {
   const outfile = join(folder, "main.mjs");
   try {
     const { moduleIds } = await bundleFile(file, outfile);
-    if (moduleIds.includes(resolve("src/cluster/shell/utility/utility-process.ts"))) await bundleProcesses(folder);
+    if (STARTS_PROCESSES.some((file) => moduleIds.includes(resolve(file)))) await bundleProcesses(folder);
     await use(await import(pathToFileURL(outfile).href));
   } finally {
     await rm(folder, { recursive: true, force: true });
