@@ -115,9 +115,9 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
 
 /** An exam reports that an answer is wrong, but not why. */
 function withoutHelp(message: LabMessage): LabMessage {
-  if (message.kind !== "verdict") return message;
-  const { mistake: _, ...verdict } = message;
-  return verdict;
+  if (message.kind !== "verdict" && message.kind !== "answer") return message;
+  const { mistake: _, ...unexplained } = message;
+  return unexplained;
 }
 
 interface Stage extends Pick<OpenSession, "session" | "environment"> {

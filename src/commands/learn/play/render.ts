@@ -110,7 +110,7 @@ export class LabRenderer {
         const shown = renderCode(printable(message.text), chalk);
         const expected = renderCode(printable(message.expected), chalk);
         const text = say(isRight ? "predictionRight" : "predictionWrong", { text: shown, expected });
-        return ["", ...this.#marked(isRight, text)];
+        return ["", ...this.#marked(isRight, text), ...this.#reason(message.mistake)];
       }
       case "look":
         if (message.isMissing) return this.#hanging("    ", say("lookMissing", { pattern: message.line }));
@@ -167,9 +167,16 @@ export class LabRenderer {
       "",
       ...this.#marked(false, say("checkFailed")),
       ...(seen === "" ? [] : line("checkSees", seen)),
-      ...(mistake === undefined ? [] : line("checkMistake", mistake)),
+      ...this.#reason(mistake),
       ...line("checkWants", want ?? ""),
     ];
+  }
+
+  /** The author's sentence on why an answer is wrong. */
+  #reason(mistake: string | undefined): string[] {
+    if (mistake === undefined) return [];
+    const text = renderCode(printable(mistake), this.options.chalk);
+    return this.#hanging("    ", this.options.say("checkMistake", { text }));
   }
 
   /** Puts a check mark or a cross before the text. */

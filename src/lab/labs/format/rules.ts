@@ -88,10 +88,15 @@ function stepTextProblems(step: StepOutline, text: LabText, say: Say): RuleProbl
   if (said.body === "") out.push({ near, message: say("labNoText", { id: step.id }) });
   const named = [
     ...(step.choices === undefined ? [] : [["labChoices", step.choices, said.choices] as const]),
-    ["labMistakes", step.mistakes ?? [], said.mistakes] as const,
+    // A prediction's are choices, and need no names in the definition.
+    ...(step.choices === undefined ? [["labMistakes", step.mistakes ?? [], said.mistakes] as const] : []),
   ];
+  for (const choice of Object.keys(step.choices === undefined ? {} : said.mistakes)) {
+    if (step.choices?.includes(choice) === false)
+      out.push({ near: `- ${choice}:`, message: say("labMistakeOfNone", { id: step.id, choice }) });
+  }
   for (const [key, names, texts] of named) {
-    const given = Object.keys(texts).sort().join(" ") || "-";
+    const given = namesOf(texts);
     const wanted = [...names].sort().join(" ") || "-";
     if (given !== wanted) out.push({ near, message: say(key, { id: step.id, wanted, given }) });
     for (const [name, words] of Object.entries(texts)) {
@@ -105,6 +110,10 @@ function stepTextProblems(step: StepOutline, text: LabText, say: Say): RuleProbl
   if (step.isCheck && said.goal === "") out.push({ near, message: say("labNoGoal", { id: step.id }) });
   if (said.hints.some((hint) => hint.trim() === "")) out.push({ near, message: say("labHintEmpty", { id: step.id }) });
   return out;
+}
+
+function namesOf(texts: Readonly<Record<string, string>>): string {
+  return Object.keys(texts).sort().join(" ") || "-";
 }
 
 /** Reports what the second language lacks or adds compared with the first. Pure. */
@@ -122,6 +131,14 @@ export function translationProblems(lab: LabOutline, en: LabText, zh: LabText, s
         ? []
         : [{ near, message: say("labUnequalAfterwards", { id }) }]),
       ...((first.goal === "") === (second.goal === "") ? [] : [{ near, message: say("labUnequalGoal", { id }) }]),
+      ...(namesOf(first.mistakes) === namesOf(second.mistakes)
+        ? []
+        : [
+            {
+              near,
+              message: say("labMistakes", { id, wanted: namesOf(first.mistakes), given: namesOf(second.mistakes) }),
+            },
+          ]),
     ];
   });
   return [...steps, ...known];

@@ -11,7 +11,7 @@ export interface StepText {
   readonly hints: readonly string[];
   /** the state when the step is done, in one sentence: the verdict of its check. "": the check reports what it saw */
   readonly goal: string;
-  /** why an answer is wrong, by the mistake's id */
+  /** why an answer is wrong, by the mistake's id or, for a prediction, by choice */
   readonly mistakes: Readonly<Record<string, string>>;
   /** shown when the step is done */
   readonly afterwards: string;
@@ -63,7 +63,7 @@ interface Section {
  * ### choices      - a: text
  * ### hints        1. text
  * ### goal         text
- * ### mistakes     - id: text
+ * ### mistakes     - id or choice: text
  * ### afterwards   text
  *
  * ## debrief

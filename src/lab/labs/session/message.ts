@@ -51,6 +51,8 @@ export type LabMessage =
       readonly right: string;
       readonly text: string;
       readonly expected: string;
+      /** the author's sentence about a wrong choice */
+      readonly mistake?: string;
     }
   /** isMissing: no line has this pattern */
   | { readonly kind: "look"; readonly line: string; readonly isMissing?: true }

@@ -228,7 +228,15 @@ export class LabSession implements AsyncDisposable {
       throw new LabBroken(this.#words.say("brokenOutcomes", { id: this.definition.id, step: step.id, names }));
     }
     const textOf = (key: string) => this.stepText.choices[key] ?? key;
-    this.#emit({ kind: "answer", given: choice, right: answer, text: textOf(answer), expected: textOf(choice) });
+    const mistake = choice === answer ? undefined : this.stepText.mistakes[choice];
+    this.#emit({
+      kind: "answer",
+      given: choice,
+      right: answer,
+      text: textOf(answer),
+      expected: textOf(choice),
+      ...(mistake === undefined ? {} : { mistake }),
+    });
     this.#showEvidence(verdict, true);
     return true;
   }

@@ -44,6 +44,15 @@ describe("marks, where a terminal shows all signs and where it shows ASCII", () 
   }
 });
 
+test("a wrong prediction: what happened, and why the choice is wrong", () => {
+  const answer = { kind: "answer", given: "a", right: "b", text: "it is", expected: "it was" } as const;
+  assert.deepEqual(lines({ ...answer, mistake: "because" }, true), [
+    "✗ You expected: it was",
+    "  What happened: it is",
+    "    why: because",
+  ]);
+});
+
 test("an incident asks about what has happened; a chapter about what comes", () => {
   const choices = [{ key: "a", text: "it is" }];
   const heading = (isIncident: boolean) => rendered({ kind: "question", choices, isIncident }, true);

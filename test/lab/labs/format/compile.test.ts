@@ -132,6 +132,20 @@ describe("a mistake is found, with its file and line", () => {
       lineOf("en.md", "## guess"),
     ],
     ["en.md", "- goes: it goes", "- goes:", /choice goes is empty/, lineOf("en.md", "- goes")],
+    [
+      "en.md",
+      "- goes: it goes",
+      "- goes: it goes\n### mistakes\n- left: nobody goes left",
+      /step guess: left is not one of its choices/,
+      lineOf("en.md", "- goes") + 2,
+    ],
+    [
+      "zh.md",
+      "### hints",
+      "### mistakes\n- back: x\n### hints",
+      /step back: expected sentences about the mistakes -, found back/,
+      undefined,
+    ],
     ["en.md", "1. Something made it come the first time.\n", "", /needs two hints or more/, lineOf("en.md", "## back")],
     ["en.md", "1. Something made it come the first time.", "1.", /a hint is empty/, lineOf("en.md", "## back")],
     [

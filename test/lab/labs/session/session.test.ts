@@ -124,6 +124,25 @@ describe("what a step needs before it is done", () => {
     assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back", raw }]);
   });
 
+  test("a wrong choice: its author says why; a right one needs no reason", async () => {
+    const texts = {
+      "en.md": TINY_EN.replace(
+        "- goes: it goes\n",
+        "- goes: it goes\n\n### mistakes\n- stays: {{node}} was deleted.\n",
+      ),
+      "zh.md": TINY_ZH.replace("- goes: 离开\n", "- goes: 离开\n\n### mistakes\n- stays: {{node}} 被删除。\n"),
+    };
+    for (const [given, mistake] of [
+      ["stays", "draco was deleted."],
+      ["goes", undefined],
+    ] as const) {
+      const { session, take } = await begin({ texts, done: ["look", "join", "lines"] });
+      await session.perform(given, signal);
+      const answer = take().find(({ kind }) => kind === "answer");
+      assert.equal(answer?.kind === "answer" ? answer.mistake : assert.fail(), mistake, given);
+    }
+  });
+
   test("a wrong answer that the author foresaw: the verdict says why it is wrong", async () => {
     const yaml = TINY_YAML.replace(
       'check: { object: "/api/v1/nodes/{{node}}", within: 60s }',
