@@ -45,7 +45,11 @@ export async function openStreamEnvironment(
       if (isSimulated) hosting = hostPodRuntime(story.trace, clock, opened);
       return story.trace;
     });
-    opened.defer(() => target.close());
+    // The runtime's process ends while the control plane closes.
+    opened.defer(async () => {
+      const runtime = await hosting?.catch(() => undefined);
+      await Promise.all([target.close(), runtime?.close()]);
+    });
     const { clock, trace } = context.session({});
     if (story !== undefined && hosting !== undefined) {
       const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, hosting);
