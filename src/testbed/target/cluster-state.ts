@@ -46,6 +46,8 @@ export interface ClusterState {
   readonly startProblems?: readonly string[];
   /** absent: it accepts any kubelet's certificate */
   readonly verifyKubelets?: boolean;
+  /** it is a lab's: a command joins it only by its name; absent: no */
+  readonly isLab?: boolean;
   /** absent: it serves HTTP/1.1 only */
   readonly http2?: boolean;
 }

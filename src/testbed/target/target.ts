@@ -9,7 +9,7 @@ import type { Random } from "../../util/random.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
 import { skewProblem } from "../../util/release/skew.js";
 import type { ProcessContext } from "../context.js";
-import { type ClusterState, clusterNames, isRunning, readClusterState, runningClusterNames } from "./cluster-state.js";
+import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "./etcd-options.js";
 
 /** The choice of a cluster. */
@@ -79,7 +79,7 @@ export async function openTarget(
   }
   const { clock, trace } = host.session(defined({ speed: options.speed }));
   if (passedBy !== undefined) {
-    const text = `Cluster ${passedBy.name} ${conflictOf(passedBy, options)}: this command starts a control plane of its own.`;
+    const text = `Cluster ${passedBy.name} ${passedBy.why}: this command starts a control plane of its own.`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   }
   return startEmbedded({ clock, random: host.random, trace: traceFor(trace, clock) }, kubeVersion, etcd);
@@ -133,24 +133,25 @@ function chooseTarget(options: TargetOptions): "embedded" | "real" {
 interface RunningClusters {
   /** the one to join */
   readonly running?: ClusterState;
-  /** a running cluster with another speed or release than requested: a new one is started instead, and a note reports it */
-  readonly passedBy?: ClusterState;
+  /** a lab's cluster, or one with another speed or release than requested: a new one is started instead, and a note reports it */
+  readonly passedBy?: { readonly name: string; readonly why: string };
 }
 
 /**
  * The running `kubelab cluster up` to join: the one that --cluster or KUBELAB_CLUSTER names, else the one named `kubelab`,
- * else any.
+ * else any but a lab's: a second terminal must not change a lab unasked.
  * @throws LabError CLUSTER_UNREACHABLE if the named cluster does not run; USAGE if it has another speed or release than the flags
  */
 async function findRunningCluster(env: Env, options: TargetOptions): Promise<RunningClusters> {
-  let passedBy: ClusterState | undefined;
+  let passedBy: RunningClusters["passedBy"];
   const wanted = options.cluster ?? namedCluster(env);
   const names = wanted === undefined ? preferDefault(await clusterNames(env)) : [wanted];
   for (const name of names) {
     const state = await readClusterState(env, name);
     if (state === undefined || !(await isRunning(state))) continue;
-    if (conflictOf(state, options) === undefined) return { running: state };
-    passedBy ??= state;
+    const why = wanted === undefined && state.isLab ? OF_LAB : conflictOf(state, options);
+    if (why === undefined) return { running: state };
+    passedBy ??= { name, why };
   }
   if (wanted === undefined) return defined({ passedBy });
   if (passedBy === undefined) {
@@ -161,12 +162,14 @@ async function findRunningCluster(env: Env, options: TargetOptions): Promise<Run
     );
   }
   const hint = `Leave out the flag, or start a cluster of your own with it: ${upCommand("NAME", options)}`;
-  throw new LabError("USAGE", `cluster ${wanted} ${conflictOf(passedBy, options)}`, hint);
+  throw new LabError("USAGE", `cluster ${wanted} ${passedBy.why}`, hint);
 }
+
+const OF_LAB = "belongs to a lab (`kubelab learn shell` opens it)";
 
 /** The name of the cluster that a command without flags joins. @returns undefined if none runs */
 export async function clusterToJoin(env: Env): Promise<string | undefined> {
-  return namedCluster(env) ?? preferDefault(await runningClusterNames(env))[0];
+  return namedCluster(env) ?? (await findRunningCluster(env, {})).running?.name;
 }
 
 /** The cluster that the environment names. */

@@ -133,7 +133,8 @@ function stateOf(
   { clusterName, speed, definition: { kubeVersion, nodes, verifyKubelets } }: EmbeddedEnvironmentOptions,
   place: Pick<ClusterState, "url" | "kubeconfig" | "clock">,
 ): ClusterState {
-  return { version: 1, name: clusterName, pid: process.pid, kubeVersion, speed, nodes, verifyKubelets, ...place };
+  const own = { version: 1, name: clusterName, isLab: true, pid: process.pid } as const;
+  return { ...own, kubeVersion, speed, nodes, verifyKubelets, ...place };
 }
 
 function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {
