@@ -125,6 +125,9 @@ function addPlayCommands(room: LearnRoom): void {
   incident.action(
     open(room, async (env, flags, id) => (await import("./start.js")).startIncident(env, flags, id), true),
   );
+  add(room, "today", "helpToday").action(
+    open(room, async (env, flags) => (await import("./today.js")).playToday(env, flags), true),
+  );
   const serve: Run = async (here, flags, id) => {
     const { env, lab } = await (await import("./own/own-lab.js")).findLabOrFolder(here, id);
     await (await import("../../lab/labs/session/detached/serve.js")).serveLab(env, lab, embeddedOnly(flags));

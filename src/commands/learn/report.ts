@@ -1,11 +1,14 @@
 import type { LabSummary } from "../../lab/labs/format/library.js";
 import { type Progress, progressIn } from "../../lab/labs/progress/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs/progress/result.js";
+import { dateAt, streakAt } from "../../lab/labs/progress/today.js";
 import { alignedLines, tableLines } from "../../trace/terminal/table.js";
 import type { Say } from "../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../util/text/text-width.js";
 import { examInWords } from "./play/exam.js";
 import { standingIn, standingInWords } from "./standing.js";
+
+const MINUTE_MS = 60_000;
 
 /** The result that counts: the best finished run, else the current run. */
 function countedResult(lab: LabSummary, progress: Progress): LabResult | undefined {
@@ -26,9 +29,14 @@ const COLUMNS = [
 
 /**
  * The labs that were begun, in words: what was solved, and what was only shown.
- * @param columns of the terminal; default: lines are whole
+ * @param options columns of the terminal, default: lines are whole; nowMs in Unix ms
  */
-export function wordReport(labs: readonly LabSummary[], progress: Progress, say: Say, columns?: number): string {
+export function wordReport(
+  labs: readonly LabSummary[],
+  progress: Progress,
+  say: Say,
+  { columns, nowMs }: { readonly columns?: number; readonly nowMs: number },
+): string {
   const begun = labs.flatMap((lab) => {
     const result = countedResult(lab, progress);
     return result === undefined ? [] : [{ lab, result }];
@@ -52,6 +60,7 @@ export function wordReport(labs: readonly LabSummary[], progress: Progress, say:
   const done = labs.filter((lab) => standingIn(lab, progress).state === "done").length;
   const shown = begun.reduce((sum, { result }) => sum + result.shown, 0);
   const sentences = [
+    ...todayLine(progress, nowMs, say),
     ...begun.flatMap(({ lab }) => examLine(lab, progress, say)),
     ...(shown === 0 ? [] : [say("reportShown", { shown })]),
     ...(begun.length === 0 ? [say("reportNone")] : [say("reportNotBegun", { count: labs.length - begun.length })]),
@@ -61,6 +70,25 @@ export function wordReport(labs: readonly LabSummary[], progress: Progress, say:
     ...(begun.length === 0 ? [] : ["", ...table, ""]),
     ...sentences.flatMap(lines),
   ].join("\n");
+}
+
+/** The incidents of days, and the time in all finished runs. */
+function todayLine(progress: Progress, nowMs: number, say: Say): string[] {
+  const results = progress.today ?? {};
+  const done = Object.values(results).filter(({ finishedAtMs }) => finishedAtMs !== undefined).length;
+  const minutes = Math.round(timeMs(progress) / MINUTE_MS);
+  return [
+    ...(minutes === 0 ? [] : [say("reportTime", { minutes })]),
+    ...(done === 0 ? [] : [say("reportToday", { done, streak: streakAt(dateAt(nowMs), results) })]),
+  ];
+}
+
+/** From the start to the end of each lab's last finished run, pauses included. */
+function timeMs({ labs }: Progress): number {
+  return Object.values(labs).reduce(
+    (sum, { startedAtMs, finishedAtMs = 0 }) => sum + Math.max(0, finishedAtMs - startedAtMs),
+    0,
+  );
 }
 
 function examLine(lab: LabSummary, { labs }: Progress, say: Say): string[] {

@@ -112,7 +112,7 @@ test("the report as JSON has an entry for each lab", () => {
 
 describe("the report in words", () => {
   const words = (labsPlayed: Progress["labs"], language: "en" | "zh" = "en") =>
-    wordReport(labs, { version: 1, labs: labsPlayed }, sayIn(language)).split("\n");
+    wordReport(labs, { version: 1, labs: labsPlayed }, sayIn(language), { nowMs: 0 }).split("\n");
   const shown = { done: ["a", "b"], shown: ["b"], finishedAtMs: 9 };
 
   test("a task that was shown is no task that was solved, and gives no points", () => {
@@ -141,13 +141,28 @@ describe("the report in words", () => {
     const played = { version: 1, labs: Object.fromEntries(all) } as const;
     for (const language of LANGUAGES) {
       for (const columns of [80, 60]) {
-        const text = wordReport(summaries, played, sayIn(language), columns);
+        const text = wordReport(summaries, played, sayIn(language), { columns, nowMs: 0 });
         for (const line of text.split("\n")) assert.ok(textWidth(line) <= columns, line);
       }
-      const piped = wordReport(summaries, played, sayIn(language)).split("\n");
+      const piped = wordReport(summaries, played, sayIn(language), { nowMs: 0 }).split("\n");
       assert.equal(piped.filter((line) => line.includes("--yes")).length, 1);
       assert.ok(piped.includes(sayIn(language)("reportNotBegun", { count: 0 })));
     }
+  });
+  test("the incidents of days and the time in all", () => {
+    const day = (date: string, lab = "one") => {
+      const startedAtMs = Date.parse(date);
+      return { lab, startedAtMs, finishedAtMs: startedAtMs + 60_000 };
+    };
+    const today = { "2026-01-02": day("2026-01-02"), "2026-01-03": day("2026-01-03") };
+    const played = {
+      version: 1,
+      labs: { one: begun({ ...shown, finishedAtMs: Date.parse("2026-01-02T04:04:05Z") }) },
+    } as const;
+    const nowMs = new Date(2026, 0, 4, 12).getTime();
+    const text = wordReport(labs, { ...played, today }, sayIn("en"), { nowMs });
+    assert.match(text, /finished labs, pauses included: 60 min/);
+    assert.match(text, /Incidents of the day: 2 finished, 2 days in a row/);
   });
   test("nothing is begun: how to begin", () => {
     assert.deepEqual(words({}), ["0 of 3 labs done.", "Begin with: kubelab learn"]);

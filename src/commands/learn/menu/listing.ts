@@ -1,5 +1,6 @@
 import type { LabSummary } from "../../../lab/labs/format/library.js";
 import type { Progress } from "../../../lab/labs/progress/progress.js";
+import { defined } from "../../../util/defined.js";
 import { fitted, wrap } from "../../../util/text/text-width.js";
 import { columnsOf } from "../../cli/width.js";
 import type { LearnContext } from "../context.js";
@@ -41,7 +42,8 @@ export async function report(env: LearnContext, format: ReportFormat): Promise<v
   const progress = await store.load();
   const summaries = await knownLabs(env, progress);
   const texts: Record<ReportFormat, () => string> = {
-    words: () => wordReport(summaries, progress, say, terminalColumns(env)),
+    words: () =>
+      wordReport(summaries, progress, say, { ...defined({ columns: terminalColumns(env) }), nowMs: env.wall.now() }),
     json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),
     junit: () => junitReport(summaries, progress),
   };

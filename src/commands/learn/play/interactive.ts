@@ -25,6 +25,8 @@ export interface InteractiveOptions extends LabOptions {
   readonly real?: RealTarget;
   /** without hints, and with a time limit in minutes; true: the lab's own */
   readonly exam?: number | true;
+  /** from the first step, whatever was done before; always so in an exam */
+  readonly isAnew?: boolean;
 }
 
 /**
@@ -76,7 +78,7 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
     preparing = context.progress(say("repeating", { index, count }));
   };
   const sink = context.ui;
-  const isAnew = options.exam !== undefined;
+  const isAnew = options.isAnew ?? options.exam !== undefined;
   const opening = (signal: AbortSignal) =>
     openSession(env, lab, { ...options, isAnew, onMessage, onRepeat, sink, signal });
   // On the learner's own cluster, the opening asks.

@@ -9,6 +9,7 @@ import { tryLock } from "../../../util/os/pid-lock.js";
 import type { LabSummary } from "../format/library.js";
 import { type LabProgress, loadProgress, type Progress, progressIn, saveProgress } from "./progress.js";
 import { bestResult } from "./result.js";
+import type { TodayResult } from "./today.js";
 
 /** A change takes a few milliseconds. */
 const LOCK_POLL_MS = 5;
@@ -90,13 +91,23 @@ export class ProgressStore {
   }
 
   /** @param change undefined: removes the lab's progress */
-  async change(id: string, change: (before: LabProgress | undefined) => LabProgress | undefined): Promise<void> {
+  change(id: string, change: (before: LabProgress | undefined) => LabProgress | undefined): Promise<void> {
+    return this.#changeAll((progress) => {
+      const { [id]: before, ...others } = progress.labs;
+      const after = change(before);
+      return { ...progress, labs: after === undefined ? others : { ...others, [id]: after } };
+    });
+  }
+
+  /** Keeps the result of a day. @param date `2026-11-28` */
+  changeToday(date: string, result: TodayResult): Promise<void> {
+    return this.#changeAll((progress) => ({ ...progress, today: { ...progress.today, [date]: result } }));
+  }
+
+  async #changeAll(change: (before: Progress) => Progress): Promise<void> {
     const folder = await makeLearnFolder(this.env);
     await using _lock = await this.#lock(folder);
-    const progress = await this.load();
-    const { [id]: before, ...others } = progress.labs;
-    const after = change(before);
-    await this.save({ version: 1, labs: after === undefined ? others : { ...others, [id]: after } });
+    await this.save(change(await this.load()));
   }
 
   /** Waits for another terminal that changes the file; undefined: the wait is over, and that terminal is assumed dead. */

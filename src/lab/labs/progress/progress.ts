@@ -6,6 +6,7 @@ import { MessageError } from "../../../util/i18n/message-error.js";
 import { writeFileAtomic } from "../../../util/os/files.js";
 import type { LabSummary } from "../format/library.js";
 import { betterExam, betterOf, type ExamResult, isExamResult, isLabResult, type LabRun } from "./result.js";
+import { isTodayResults, type TodayResults } from "./today.js";
 
 /** A learner's progress in one lab. */
 export interface LabProgress extends LabRun {
@@ -26,6 +27,7 @@ export interface LabProgress extends LabRun {
 export interface Progress {
   readonly version: 1;
   readonly labs: Readonly<Record<string, LabProgress>>;
+  readonly today?: TodayResults;
 }
 
 export const EMPTY_PROGRESS: Progress = { version: 1, labs: {} };
@@ -80,12 +82,13 @@ export function parseProgress(text: string): ParsedProgress {
   } catch {
     return { kind: "broken" };
   }
-  const { version, labs } = (value ?? {}) as { version?: unknown; labs?: unknown };
+  const { version, labs, today } = (value ?? {}) as { version?: unknown; labs?: unknown; today?: unknown };
   if (typeof version === "number" && version > KNOWN_VERSION) return { kind: "newer", version };
   if (version !== KNOWN_VERSION || typeof labs !== "object" || labs === null) return { kind: "broken" };
   const entries = Object.entries(labs);
   if (!entries.every(([, one]) => isLabProgress(one))) return { kind: "broken" };
-  return { kind: "ok", progress: { version: 1, labs: Object.fromEntries(entries) } };
+  if (today !== undefined && !isTodayResults(today)) return { kind: "broken" };
+  return { kind: "ok", progress: { version: 1, labs: Object.fromEntries(entries), ...defined({ today }) } };
 }
 
 function isLabProgress(value: unknown): value is LabProgress {
@@ -116,7 +119,7 @@ export async function saveProgress(file: string, progress: Progress): Promise<vo
   await writeFileAtomic(file, `${JSON.stringify(progress, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** Merges two progress files: for each lab, the further progress, and the better of the best results and of the exams. */
+/** Merges two progress files: for each lab, the further progress, and the better of the best results and of the exams; for each day, ours. */
 export function mergeProgress(ours: Progress, theirs: Progress): Progress {
   const labs: Record<string, LabProgress> = { ...ours.labs };
   for (const [id, other] of Object.entries(theirs.labs)) {
@@ -127,7 +130,8 @@ export function mergeProgress(ours: Progress, theirs: Progress): Progress {
     const exam = isSameLab ? betterExam(own.exam, other.exam) : further.exam;
     labs[id] = { ...further, ...defined({ best, exam }) };
   }
-  return { version: 1, labs };
+  const today = ours.today ?? theirs.today;
+  return { version: 1, labs, ...(today === undefined ? {} : { today: { ...theirs.today, ...ours.today } }) };
 }
 
 function isFurther(a: LabProgress, b: LabProgress): boolean {
