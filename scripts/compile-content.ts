@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { compileTopics } from "../src/commands/explain/compile.js";
 import { compileLab, compileLabs, type LabProblem } from "../src/lab/labs/format/compile.js";
 import { summaryOf } from "../src/lab/labs/format/library.js";
+import { compilePaths } from "../src/lab/labs/format/paths.js";
+import { sayIn } from "../src/util/i18n/catalogue.js";
 
 const TEMPLATE = "templates/lab";
 
@@ -16,11 +18,16 @@ export async function writeContent(to: string): Promise<void> {
   const labs = compiled.flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
   const topics = await compileTopics("topics", { labs: compiled.flatMap(({ names }) => names.id?.value ?? []) });
   const template = await compileLab(TEMPLATE);
-  failFor([...[...compiled, template].flatMap(({ problems }) => problems), ...topics.problems]);
+  const ids = labs.map(({ definition }) => definition.id);
+  const paths = await compilePaths("labs/paths.yaml", ids, sayIn("en"));
+  const problems = [...compiled, template].flatMap((one) => one.problems);
+  failFor([...problems, ...topics.problems, ...paths.problems]);
 
   await mkdir(join(to, "labs"), { recursive: true });
   for (const lab of labs) await writeFile(join(to, "labs", `${lab.definition.id}.json`), JSON.stringify(lab));
   await writeFile(join(to, "labs", "index.json"), JSON.stringify(labs.map(summaryOf)));
+
+  await writeFile(join(to, "labs", "paths.json"), JSON.stringify(paths.paths));
 
   await mkdir(join(to, "topics"), { recursive: true });
   for (const [language, groups] of Object.entries(topics.groups)) {

@@ -128,6 +128,9 @@ function addPlayCommands(room: LearnRoom): void {
   add(room, "today", "helpToday").action(
     open(room, async (env, flags) => (await import("./today.js")).playToday(env, flags), true),
   );
+  const path = add(room, "path", "helpPath");
+  help.argument(path, "[id]", "helpPathId");
+  path.action(open(room, async (env, _flags, id) => (await import("./paths.js")).showPaths(env, id)));
   const serve: Run = async (here, flags, id) => {
     const { env, lab } = await (await import("./own/own-lab.js")).findLabOrFolder(here, id);
     await (await import("../../lab/labs/session/detached/serve.js")).serveLab(env, lab, embeddedOnly(flags));

@@ -29,6 +29,7 @@ export async function playLabs(
     if (options.exam === undefined && !(await isWanted(env, last))) return { way: "left", last };
     if (!(await runLab(env, last, last === first ? options : others))) return { way: "left", last };
     await showResult(env, last, "stderr");
+    await (await import("./paths.js")).showFinishedPaths(env, last);
     // The next lab may not work on the learner's own cluster.
     const next = options.real === undefined ? await playableNext(env, last) : undefined;
     const way = await askWhere(env, next);
