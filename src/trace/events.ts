@@ -138,12 +138,14 @@ export interface EventFact {
   readonly message: string;
   /** `Node/n1` */
   readonly object: string;
+  readonly upstream?: Upstream;
 }
 
 /** A sentence for the learner. */
 export interface NoteFact {
   readonly kind: "note";
   readonly text: string;
+  readonly upstream?: Upstream;
 }
 
 /** A table of states; the renderer aligns the columns. */
@@ -154,6 +156,7 @@ export interface TableFact {
   readonly rows: readonly (readonly string[])[];
   /** the number of rows that were left out */
   readonly omittedRows?: number;
+  readonly upstream?: Upstream;
 }
 
 /** A failure. The chapter may continue (a retry) or end. */

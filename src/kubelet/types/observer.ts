@@ -28,10 +28,10 @@ export abstract class KubeletObserver {
     what: string,
     to: string,
     func?: string,
-    { level, from, file }: Details & { readonly from?: string | undefined } = {},
+    { level, from, file, id }: Details & { readonly from?: string | undefined; readonly id?: string } = {},
   ): string {
     const fact = { kind: "state", subject, what, ...defined({ from }), to, ...this.#upstream(func, file) } as const;
-    return this.trace.emit(fact, { actor: "kubelet", ...defined({ level }) }).id;
+    return this.trace.emit(fact, { actor: "kubelet", ...defined({ level, id }) }).id;
   }
 
   protected error(message: string, { level, hint }: { readonly level?: Level; readonly hint?: string } = {}): void {
@@ -39,8 +39,8 @@ export abstract class KubeletObserver {
     this.trace.emit(fact, { actor: "kubelet", ...defined({ level }) });
   }
 
-  protected note(text: string, level: Level = 1): void {
-    this.trace.emit({ kind: "note", text }, { actor: "kubelet", level });
+  protected note(text: string, level: Level = 1, func?: string, file?: string): void {
+    this.trace.emit({ kind: "note", text, ...this.#upstream(func, file) }, { actor: "kubelet", level });
   }
 
   /** Reports a step and runs `body` inside it: it is the cause of what is reported there. */

@@ -84,9 +84,15 @@ const FIELDS: { readonly [Kind in Fact["kind"]]: Fields<Omit<FactOf<Kind>, "kind
     version: optional(isText),
   },
   watch: { type: isText, resource: isText, object: isText },
-  event: { type: isText, reason: isText, message: isText, object: isText },
-  note: { text: isText },
-  table: { title: isText, columns: isTexts, rows: listOf(isTexts), omittedRows: optional(isNumber) },
+  event: { type: isText, reason: isText, message: isText, object: isText, upstream: optional(isUpstream) },
+  note: { text: isText, upstream: optional(isUpstream) },
+  table: {
+    title: isText,
+    columns: isTexts,
+    rows: listOf(isTexts),
+    omittedRows: optional(isNumber),
+    upstream: optional(isUpstream),
+  },
   frame: {
     direction: isText,
     framing: isText,

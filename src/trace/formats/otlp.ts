@@ -160,6 +160,9 @@ function ownAttributes(event: TraceEvent): Readonly<Record<string, Value>> {
     case "state":
       return { "kubelab.from": event.from, ...upstreamAttributes(event.upstream), "kubelab.version": event.version };
     case "step":
+    case "event":
+    case "note":
+    case "table":
       return upstreamAttributes(event.upstream);
     case "error":
       return { "kubelab.hint": event.hint };

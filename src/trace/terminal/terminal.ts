@@ -196,6 +196,9 @@ function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: Ter
   const event = say === undefined ? fact : translated(fact, say);
   // A trace file may request bodies in the events; the terminal shows them only at its own level.
   const bodies = verbosity >= 4 ? bodyLines : none;
+  // Of notes, events and tables, which are one line at -v 1.
+  const source = (upstream: Upstream | undefined, width: number) =>
+    upstreamLines(verbosity >= 2 ? upstream : undefined, width);
   switch (event.kind) {
     case "step":
       return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
@@ -225,12 +228,16 @@ function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: Ter
       return {
         text: `${event.object} ${event.reason}: ${event.message}`,
         paint: event.type === "Warning" ? chalk.yellow : asItIs,
-        details: none,
+        details: (width) => source(event.upstream, width),
       };
     case "note":
-      return { text: event.text, paint: asItIs, details: none };
+      return { text: event.text, paint: asItIs, details: (width) => source(event.upstream, width) };
     case "table":
-      return { text: event.title, paint: asItIs, details: (width) => tableLines(event, width) };
+      return {
+        text: event.title,
+        paint: asItIs,
+        details: (width) => [...tableLines(event, width), ...source(event.upstream, width)],
+      };
     case "frame":
       return { text: frameText(event), paint: asItIs, details: none };
     case "error":
