@@ -7,6 +7,7 @@ import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { getPodFullName, podText } from "../types/pod-update.js";
 import type { SourceChannel } from "./pod-config.js";
+import { ApiserverSourceObserver } from "./pod-config-observer.js";
 
 /** Mirrors WaitForAPIServerSyncPeriod. */
 export const WAIT_FOR_API_SERVER_SYNC_PERIOD_MS = 1_000;
@@ -32,14 +33,14 @@ export async function runApiserverSource(
   signal: AbortSignal,
 ): Promise<never> {
   const { clock, trace } = deps;
+  const observer = new ApiserverSourceObserver(trace);
   while (options.nodeHasSynced?.() === false) await clock.sleep(WAIT_FOR_API_SERVER_SYNC_PERIOD_MS, signal);
   for (;;) {
     try {
-      await watchPods(deps, options.nodeName, channel, signal);
+      await watchPods(deps, observer, options.nodeName, channel, signal);
     } catch (error) {
       if (signal.aborted || !(error instanceof LabError)) throw error;
-      const hint = `The watch is tried again in ${REFUSED_RETRY_MS / 1000} s; known pods stay. ${error.hint}`;
-      trace.emit({ kind: "error", message: error.message, hint }, { actor: "kubelet" });
+      observer.watchFailed(error.message, error.hint, REFUSED_RETRY_MS);
     }
     signal.throwIfAborted();
     await clock.sleep(REFUSED_RETRY_MS, signal);
@@ -48,11 +49,13 @@ export async function runApiserverSource(
 
 async function watchPods(
   deps: ApiserverSourceDeps,
+  observer: ApiserverSourceObserver,
   nodeName: string,
   channel: SourceChannel,
   signal: AbortSignal,
 ): Promise<void> {
   const options = { path: collectionPath(PODS), fieldSelector: `spec.nodeName=${nodeName}` };
+  observer.watches(options.fieldSelector);
   let store = new Map<string, V1Pod>();
   let isListing = false;
   for await (const event of reflect(deps, options, signal)) {
@@ -62,15 +65,21 @@ async function watchPods(
       continue;
     }
     let changed: V1Pod | undefined;
+    let func: "Replace" | "Add" | "Update" | "Delete" = "Replace";
     if (event.type === "initDone") isListing = false;
     else {
       changed = asPod(event.object);
       if (changed === undefined) continue;
-      if (event.type === "deleted") store.delete(getPodFullName(changed));
-      else store.set(getPodFullName(changed), changed);
+      const fullName = getPodFullName(changed);
+      func = event.type === "deleted" ? "Delete" : store.has(fullName) ? "Update" : "Add";
+      if (func === "Delete") store.delete(fullName);
+      else store.set(fullName, changed);
     }
     if (isListing) continue;
     const cause = defined({ causedBy: event.causedBy, pod: changed && podText(changed) });
-    await deps.trace.because(cause, () => channel({ op: "SET", pods: [...store.values()] }, signal));
+    await deps.trace.because(cause, () => {
+      observer.pushes(func, store.size);
+      return channel({ op: "SET", pods: [...store.values()] }, signal);
+    });
   }
 }

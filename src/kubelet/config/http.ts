@@ -8,13 +8,13 @@ import { messageOf } from "../../util/errors.js";
 import { MAX_FILE_BYTES, readAtMost } from "../../util/os/read-at-most.js";
 import { decodePods } from "./decode.js";
 import type { SourceChannel } from "./pod-config.js";
+import { HttpSourceObserver } from "./pod-config-observer.js";
 
 /** Mirrors httpCheckFrequency, and the client's timeout in http.go. */
 export const HTTP_CHECK_FREQUENCY_MS = 20_000;
 export const HTTP_TIMEOUT_MS = 10_000;
 /** A repeated failure is reported this many times, then only at a higher verbosity. */
 const LOUD_FAILURES = 3;
-const KNOWN_STAY = "Known pods stay.";
 
 export interface HttpSourceDeps {
   readonly clock: Clock;
@@ -44,7 +44,7 @@ export async function runHttpSource(
   channel: SourceChannel,
   signal: AbortSignal,
 ): Promise<never> {
-  const { trace } = deps;
+  const observer = new HttpSourceObserver(deps.trace);
   let lastText: string | undefined;
   let failures = 0;
   const round = async () => {
@@ -55,14 +55,11 @@ export async function runHttpSource(
       const read = text;
       const pods = read === lastText ? undefined : await podsFrom(read, options, () => (lastText = read));
       if (pods !== undefined) await channel({ op: "SET", pods }, signal);
-      if (failures > 0) trace.emit({ kind: "note", text: "Successfully read pods from URL." }, { actor: "kubelet" });
+      if (failures > 0) observer.readAgain();
       failures = 0;
     } catch (error) {
       if (signal.aborted) throw error;
-      const message = `failed to read pods from URL: ${messageOf(error)}`;
-      const level = failures++ < LOUD_FAILURES ? 1 : 3;
-      const hint = text === "" ? "That counts as an answer without pods: the known pods end." : KNOWN_STAY;
-      trace.emit({ kind: "error", message, hint }, { actor: "kubelet", level });
+      observer.unusable(messageOf(error), text === "", failures++ < LOUD_FAILURES);
     }
   };
   return until(deps, options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, round, signal);

@@ -27,6 +27,19 @@ export class PodWorkersObserver extends KubeletObserver {
     this.decision(`terminate ${podText(pod)}`, why, "UpdatePod");
   }
 
+  startsWorker(pod: V1Pod): void {
+    const text = `start a pod worker for ${podText(pod)}: managePodLoop reads its channel of one update`;
+    this.note(text, 2, "UpdatePod");
+  }
+
+  /** @param isIdle the worker gets it at once; else it is kept, and `merged` reports those that it replaces */
+  delivers({ pod, updateType }: PodWork, isIdle: boolean): void {
+    const text = isIdle
+      ? `pass the update of ${podText(pod)} (${updateType}) to its worker, which is idle`
+      : `keep the update of ${podText(pod)} (${updateType}) in lastUndeliveredWorkUpdate: its worker is busy`;
+    this.note(text, 2, "UpdatePod");
+  }
+
   merged({ pod, updateType, merged }: PodWork): void {
     const why = `its worker is busy; of ${merged} waiting updates it will get only the newest`;
     this.decision(`merge the update of ${podText(pod)} (${updateType})`, why, "UpdatePod", { level: 2 });

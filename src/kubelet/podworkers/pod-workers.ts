@@ -268,6 +268,7 @@ export class PodWorkers {
     const { uid } = pod.metadata;
     const worker = this.#table.workers.get(uid) ?? this.#startWorker(status, pod);
     if (!status.working) {
+      this.#observer.delivers(work, true);
       status.working = true;
       worker.queue.push(work);
       return;
@@ -278,7 +279,8 @@ export class PodWorkers {
     // A sync without a change of the pod does what waits anyway.
     const scope = work.updateType === "sync" && waiting?.workType === work.workType ? waiting.scope : work.scope;
     worker.undelivered = { ...work, merged, ...defined({ startTimeMs, scope }) };
-    if (waiting !== undefined) this.#observer.merged(worker.undelivered);
+    if (waiting === undefined) this.#observer.delivers(work, false);
+    else this.#observer.merged(worker.undelivered);
     if (!cancelsCurrent || status.cancel === undefined) return;
     this.#observer.cancels(pod);
     status.cancel.abort();
@@ -286,6 +288,7 @@ export class PodWorkers {
 
   #startWorker(status: PodSyncStatus, pod: V1Pod) {
     const worker = this.#table.addWorker(pod);
+    this.#observer.startsWorker(pod);
     if (isStaticPod(pod)) this.#table.order.wait(status.fullName, pod.metadata.uid);
     const start = () => managePodLoop(this.deps, this.options, this.#table, worker, this.#stop.signal);
     const loop = this.deps.trace.detached(start);

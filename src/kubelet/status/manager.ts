@@ -109,7 +109,11 @@ export class StatusManager {
 
   /** Removes the statuses of all other pods. */
   removeOrphanedStatuses(podUids: ReadonlySet<string>): void {
-    for (const podUid of this.#statuses.keys()) if (!podUids.has(podUid)) this.#statuses.delete(podUid);
+    for (const [podUid, { podNamespace, podName }] of this.#statuses) {
+      if (podUids.has(podUid)) continue;
+      this.#statuses.delete(podUid);
+      this.#observer.removesOrphan(`${podNamespace}/${podName}`, podUid);
+    }
   }
 
   /**

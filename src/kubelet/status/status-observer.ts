@@ -38,6 +38,12 @@ export class StatusObserver extends KubeletObserver {
     this.decision(`forget the status of ${pod} (uid ${podUid})`, why, "syncPod");
   }
 
+  /** @param pod `default/web` */
+  removesOrphan(pod: string, podUid: string): void {
+    const text = `remove the status of ${pod}: no pod and no mirror pod has uid ${podUid} any more`;
+    this.note(text, 2, "RemoveOrphanedStatuses");
+  }
+
   deletesPod(pod: string): void {
     this.decision(`delete ${pod} from the API`, "it has ended, and nothing of it is left on the node", "syncPod");
   }

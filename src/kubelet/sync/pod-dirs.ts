@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../../util/os/files.js";
@@ -14,12 +15,18 @@ const PODS_FOLDER_MODE = 0o750;
 export class PodDirs {
   constructor(readonly rootDir: string) {}
 
-  /** Safe to call with each sync. @throws LabError BAD_FILE for a uid that cannot be the name of a folder */
-  async makePodDataDirs(podUid: string): Promise<void> {
+  /**
+   * Safe to call with each sync.
+   * @returns the pod's folder; undefined if it existed
+   * @throws LabError BAD_FILE for a uid that cannot be the name of a folder
+   */
+  async makePodDataDirs(podUid: string): Promise<string | undefined> {
     const dir = podDir(this.rootDir, podUid);
+    const existed = existsSync(dir);
     const paths = [podVolumesDir(this.rootDir, podUid), join(dir, "plugins")];
     await makeFolder(dir, PODS_FOLDER_MODE);
     await Promise.all(paths.map((path) => makeFolder(path, PODS_FOLDER_MODE)));
+    return existed ? undefined : dir;
   }
 
   /** The names of all pod folders: uids. */

@@ -61,11 +61,13 @@ export class PodHandlers {
       }
       // A terminating pod was admitted before.
       if (!podWorkers.isPodTerminationRequested(pod.metadata.uid)) {
-        const result = await canAdmitPod(filterOutInactivePods(this.deps, existing), pod);
+        const active = filterOutInactivePods(this.deps, existing);
+        const result = await canAdmitPod(active, pod);
         if (!result.admit) {
           this.#rejectPod(pod, result.reason, result.message);
           continue;
         }
+        this.observer.admitted(pod, active.length);
       }
       this.dispatchWork(pod, "create", startMs);
     }
@@ -112,6 +114,7 @@ export class PodHandlers {
   /** Notifies the pod's worker. @param startTimeMs Unix ms at which the change was seen */
   dispatchWork(pod: V1Pod, updateType: SyncPodType, startTimeMs: number, mirrorPod = this.#mirrorOf(pod)): void {
     const mirror = mirrorPod === undefined ? {} : { mirrorPod };
+    this.observer.dispatches(pod, updateType);
     this.deps.podWorkers.updatePod({ pod, updateType, startTimeMs, ...mirror });
     if (updateType !== "create") return;
     this.deps.metrics?.count("kubelet_containers_per_pod_count", containersOf(pod).length);

@@ -188,7 +188,8 @@ export class KubeletPodSyncer implements PodSyncer {
 
   async #makeDirs(pod: V1Pod): Promise<void> {
     try {
-      await this.deps.podDirs.makePodDataDirs(pod.metadata.uid);
+      const made = await this.deps.podDirs.makePodDataDirs(pod.metadata.uid);
+      if (made !== undefined) this.observer.madeDataDirs(pod, made);
     } catch (error) {
       const text = `error making pod data directories: ${messageOf(error)}`;
       this.deps.recorder.event(pod, "Warning", "FailedToMakePodDataDirectories", text);

@@ -3,7 +3,7 @@ import { messageOf } from "../../util/errors.js";
 import { counted } from "../../util/text/counted.js";
 import type { Pod, PodStatus } from "../container/runtime.js";
 import { KubeletObserver } from "../types/observer.js";
-import { podText } from "../types/pod-update.js";
+import { podText, type SyncPodType } from "../types/pod-update.js";
 
 const PODS_FILE = "pkg/kubelet/kubelet_pods.go";
 const DELETOR_FILE = "pkg/kubelet/pod_container_deletor.go";
@@ -33,6 +33,19 @@ export class PodsObserver extends KubeletObserver {
   sourcesNotReady(pod: V1Pod): void {
     const why = "skipping delete because sources aren't ready yet";
     this.decision(`do not end ${podText(pod)} yet`, why, "deletePod");
+  }
+
+  admitted(pod: V1Pod, others: number): void {
+    const text = `no admit handler refuses ${podText(pod)} beside the node's ${counted(others, "active pod")}`;
+    this.note(text, 2, "canAdmitPod");
+  }
+
+  dispatches(pod: V1Pod, updateType: SyncPodType): void {
+    this.note(`dispatch ${podText(pod)} to its pod worker (${updateType})`, 2, "dispatchWork");
+  }
+
+  madeDataDirs(pod: V1Pod, folder: string): void {
+    this.note(`create the data directories of ${podText(pod)}: ${folder}`, 2, "makePodDataDirs", PODS_FILE);
   }
 
   rejected(pod: V1Pod, reason: string, message: string): void {

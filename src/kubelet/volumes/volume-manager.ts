@@ -90,6 +90,7 @@ export class VolumeManager {
   ): Promise<void> {
     const { clock } = this.deps;
     const deadlineMs = clock.now() + POD_ATTACH_AND_MOUNT_TIMEOUT_MS;
+    const before = volumes.mounted.size;
     let isFirst = true;
     for (;;) {
       signal.throwIfAborted();
@@ -99,7 +100,10 @@ export class VolumeManager {
       }
       isFirst = false;
       const missing = expected.filter(({ name }) => !volumes.mounted.has(name)).map(({ name }) => name);
-      if (missing.length === 0) return;
+      if (missing.length === 0) {
+        if (volumes.mounted.size > before) new VolumeObserver(this.deps.trace).allMounted(pod, expected.length);
+        return;
+      }
       const retries = missing.map((name) => volumes.failures.get(name)?.retryAtMs ?? clock.now());
       const nextMs = Math.min(...retries, deadlineMs);
       await clock.sleep(nextMs - clock.now(), signal);

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { counted } from "../../util/text/counted.js";
 import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
 
@@ -9,6 +10,11 @@ export class VolumeObserver extends KubeletObserver {
   setUp(name: string, pod: V1Pod, to: "mounted" | "updated"): void {
     const file = "pkg/volume/util/operationexecutor/operation_generator.go";
     this.state(`volume ${name} of ${podText(pod)}`, "volume", to, "GenerateMountVolumeFunc", { level: 2, file });
+  }
+
+  allMounted(pod: V1Pod, count: number): void {
+    const text = `all is attached and mounted for ${podText(pod)}: ${counted(count, "volume")}`;
+    this.note(text, 2, "WaitForAttachAndMount");
   }
 
   removed(pod: V1Pod): void {
