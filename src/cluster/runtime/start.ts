@@ -18,7 +18,7 @@ import { serveNetwork } from "./network/server.js";
 import { makeRoot, networkSocketIn } from "./root-folder.js";
 import { Containers } from "./state/containers.js";
 import { RuntimeCore } from "./state/core.js";
-import { Sandboxes } from "./state/sandboxes.js";
+import { PAUSE_IMAGE, Sandboxes } from "./state/sandboxes.js";
 import { Streams } from "./streaming/streams.js";
 
 export interface RuntimeOptions extends Ctx {
@@ -67,7 +67,6 @@ export interface RunningRuntime {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
 const DEFAULT_POD_CIDR = "10.244.0.0/16";
 const DEFAULT_PULL_MS = 400;
 const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;

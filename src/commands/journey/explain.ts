@@ -38,7 +38,7 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   WaitForUnmount: "The pod can be deleted only when its volumes are unmounted.",
   SyncPod:
     "The kubelet compares the spec with the sandbox and the containers of the runtime, and changes what differs.",
-  Relist: "PLEG lists the runtime's sandboxes and containers, and compares them with its previous list.",
+  relist: "PLEG lists the runtime's sandboxes and containers, and compares them with its previous list.",
   syncTerminatingPod: "The worker stops all containers, and comes back until none runs.",
   completeTerminating: "No container runs any more; the pod's volumes and directories are left.",
   syncTerminatedPod: "The worker waits for the volumes to be unmounted, and reports the last status.",
@@ -102,9 +102,9 @@ export function upstreamOf(event: TraceEvent): Upstream | undefined {
     case "watch":
       return WATCH;
     case "event":
-      return RECORDER;
+      return event.upstream ?? RECORDER;
     case "note":
-      return SYNC_LOOP;
+      return event.upstream ?? SYNC_LOOP;
     case "rpc": {
       const file = CRI[event.service];
       return file === undefined ? undefined : { file, func: event.method };

@@ -61,9 +61,9 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const wait = (goal: Goal) => follow(client, manifest, goal, options.timeout, context.signal);
     const running = await wait(isPod ? runningPod(manifest) : availableDeployment(manifest));
     const first = [...facts];
-    const ways = [
-      (say?: Say) => journeyOf(`from the request to ${isPod ? "Running" : "Available"}`, first, created, running, say),
-    ];
+    const named = (options.verbosity ?? 1) >= 2;
+    const end = isPod ? "Running" : "Available";
+    const ways = [(say?: Say) => journeyOf(`from the request to ${end}`, first, created, running, say, named)];
     if (options.delete === true) {
       facts.length = 0;
       const going = wait(isPod ? gonePod(manifest) : gonePods(manifest, created));
@@ -73,7 +73,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
         signal: context.signal,
       });
       const gone = await going;
-      ways.push((say) => journeyOf("from the request until it is gone", facts, undefined, gone, say));
+      ways.push((say) => journeyOf("from the request until it is gone", facts, undefined, gone, say, named));
     }
     const common = { target, explains: options.explain === true, unicode: hasUnicode(context.env) };
     const resultIn = (columns: number, say?: Say) => {
@@ -158,6 +158,7 @@ function journeyOf(
   first: KubeObject | undefined,
   last: KubeObject,
   say: Say | undefined,
+  named: boolean,
 ): Journey {
   const graph = TraceGraph.of(facts);
   const begins = first === undefined ? undefined : versionOf(first);
@@ -171,6 +172,6 @@ function journeyOf(
   const version = versionOf(last);
   const stored = facts.find((event) => event.kind === "state" && event.version === version);
   const until = stored ?? facts.find((event) => event.kind === "watch" && event.causedBy === version);
-  const steps = journeySteps(graph, root, until, say);
+  const steps = journeySteps(graph, root, until, say, named);
   return { title, steps, tookMs: (until ?? root).atMs - startMs(root), isWhole: stored !== undefined };
 }

@@ -29,16 +29,18 @@ const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
  * The steps that a request caused, in the order in which they began.
  * @param until the last step; undefined: all of them
  * @param say the language of the texts; default: English
+ * @param named with what only names a function on the way
  */
 export function journeySteps(
   graph: TraceGraph,
   root: TraceEvent,
   until: TraceEvent | undefined,
   say?: Say,
+  named = false,
 ): JourneyStep[] {
   const places = placesOf(graph, root);
   const isInTime = (event: TraceEvent) => until === undefined || inOrder(places, event, until) <= 0;
-  const told = [...places.keys()].filter((event) => event === root || (isTold(event) && isInTime(event)));
+  const told = [...places.keys()].filter((event) => event === root || (isTold(event, named) && isInTime(event)));
   told.sort((a, b) => inOrder(places, a, b));
   const numbers = new Map(told.map((event, i) => [event, i + 1]));
   return told.map((event, i) => {
@@ -63,7 +65,7 @@ export function journeySteps(
 const DECIDERS: ReadonlySet<Actor> = new Set(["controller", "scheduler"]);
 
 /** Reads and the API server's own stages would hide the rest. */
-function isTold(event: TraceEvent): boolean {
+function isTold(event: TraceEvent, named: boolean): boolean {
   switch (event.kind) {
     case "request":
       return event.method !== "GET" && !/\/events(?:\/|\?|$)/.test(event.path);
@@ -80,7 +82,7 @@ function isTold(event: TraceEvent): boolean {
     case "error":
       return event.level <= 3;
     case "note":
-      return CHANNEL.test(event.text);
+      return CHANNEL.test(event.text) || (named && event.upstream !== undefined && event.level <= 3);
     default:
       return false;
   }

@@ -19,6 +19,7 @@ import {
   toMs,
   toSandboxStatus,
 } from "./convert.js";
+import type { RuntimeObserver } from "./report.js";
 import type { ListedContainer, ListedSandbox, PodReader, ReportedContainer } from "./runtime-service.js";
 import { localFiles, type TailReader, terminationMessage } from "./termination-message.js";
 
@@ -32,6 +33,8 @@ export class RuntimeCallError extends Error {
 
 export interface KubeRuntimeDeps {
   readonly service: PodReader;
+  /** learns what the lists of all pods merge into; default: nobody */
+  readonly observer?: Pick<RuntimeObserver, "merged">;
   /** reads termination messages and logs; default: this machine's files */
   readonly files?: TailReader;
 }
@@ -57,7 +60,9 @@ export class KubeRuntime implements Runtime {
       service.listPodSandbox(all ? {} : { state: { state: PodSandboxState.SANDBOX_READY } }, signal),
       service.listContainers(all ? {} : { state: { state: ContainerState.CONTAINER_RUNNING } }, signal),
     ]);
-    return groupIntoPods(responseOf(sandboxes), responseOf(containers));
+    const pods = groupIntoPods(responseOf(sandboxes), responseOf(containers));
+    if (all) this.deps.observer?.merged(pods);
+    return pods;
   }
 
   /** @throws RuntimeCallError */

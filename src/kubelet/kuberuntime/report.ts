@@ -7,7 +7,10 @@ import {
 } from "../../staging/apimachinery/api/pod.js";
 import { describeFileError } from "../../util/os/files.js";
 import { constantsFor } from "../../util/release/facts.js";
+import { counted } from "../../util/text/counted.js";
 import type { GcPolicy } from "../container/generic-runtime.js";
+import type { Pod } from "../container/runtime.js";
+import type { PodDns } from "../container/runtime-helper.js";
 import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
 import type { PodActions } from "./pod-actions.js";
@@ -15,11 +18,32 @@ import { shortId } from "./pod-actions.js";
 
 type Stopped = { readonly pod: V1Pod; readonly name: string; readonly containerId: string };
 type Dead = { readonly podUid: string; readonly name: string; readonly containerId: string };
+const CONTAINER_FILE = "pkg/kubelet/kuberuntime/kuberuntime_container.go";
+const SANDBOX_FILE = "pkg/kubelet/kuberuntime/kuberuntime_sandbox.go";
+const START_STEPS = {
+  1: "pull the image",
+  2: "create the container",
+  3: "start the container",
+  4: "execute the post start hook",
+} as const;
 const GC = { level: 2, file: "pkg/kubelet/kuberuntime/kuberuntime_gc.go" } as const;
 
 /** Words the facts about pods and containers in the runtime. */
 export class RuntimeObserver extends KubeletObserver {
   protected readonly file = "pkg/kubelet/kuberuntime/kuberuntime_manager.go";
+
+  #merged = "";
+
+  /** Reports a merge unless the last one was of as many. */
+  merged(pods: readonly Pod[]): void {
+    const sandboxes = pods.reduce((sum, pod) => sum + pod.sandboxes.length, 0);
+    const containers = pods.reduce((sum, pod) => sum + pod.containers.length, 0);
+    const [lists, into] = [counted(containers, "container"), counted(pods.length, "pod")];
+    const text = `merge ${counted(sandboxes, "sandbox", "es")} and ${lists} into ${into}, by the uid that each names`;
+    if (text === this.#merged) return;
+    this.#merged = text;
+    this.note(text, 2, "GetPods");
+  }
 
   leavesPod(pod: V1Pod): void {
     const what = `leave pod ${podText(pod)} as it is`;
@@ -45,12 +69,26 @@ export class RuntimeObserver extends KubeletObserver {
     const what = `stop container ${name} of ${podText(pod)} (${shortId(containerId)})`;
     const why = `${text}; it has ${graceSeconds} s to end by itself`;
     const constants = constantsFor(kubeVersion, "minimumGracePeriod", "preStopWithinOverride");
-    const file = "pkg/kubelet/kuberuntime/kuberuntime_container.go";
-    this.decision(what, why, "killContainer", { constants, file });
+    this.decision(what, why, "killContainer", { constants, file: CONTAINER_FILE });
   }
 
   killFailed(problem: string): void {
     this.error(`Failed to kill container: ${problem}`);
+  }
+
+  makesLogFolder(pod: V1Pod, folder: string): void {
+    this.note(`create the log directory of ${podText(pod)}: ${folder}`, 2, "createPodSandbox", SANDBOX_FILE);
+  }
+
+  runsSandbox(pod: V1Pod, dns: PodDns): void {
+    const text = `RunPodSandbox of ${podText(pod)} with this resolv.conf: ${resolvConfText(dns)}`;
+    this.note(text, 2, "createPodSandbox", SANDBOX_FILE);
+  }
+
+  /** @param step of startContainer: 1 to 4 */
+  startStep(pod: V1Pod, { name }: ContainerSpec, step: keyof typeof START_STEPS, detail: string): void {
+    const text = `container ${name} of ${podText(pod)}: step ${step} of 4, ${START_STEPS[step]}: ${detail}`;
+    this.note(text, 2, "startContainer", CONTAINER_FILE);
   }
 
   logNotLinked(link: string, error: unknown): void {
@@ -119,6 +157,15 @@ export function describeActions(pod: V1Pod, actions: PodActions): { readonly wha
   const reasons = actions.containersToKill.map(({ message }) => message);
   const why = isOver ? "none of its containers is to run on or to start" : [actions.why, ...reasons].join("; ");
   return { what: `${podText(pod)}: ${parts.join(", ")}`, why };
+}
+
+function resolvConfText({ servers, searches, options }: PodDns): string {
+  const lines = [
+    ...servers.map((server) => `nameserver ${server}`),
+    ...(searches.length === 0 ? [] : [`search ${searches.join(" ")}`]),
+    ...(options.length === 0 ? [] : [`options ${options.join(" ")}`]),
+  ];
+  return lines.join(", ") || "empty";
 }
 
 function limitText({ maxPerPodContainer, maxContainers }: GcPolicy): string {

@@ -7,7 +7,7 @@ import { Protocol } from "../../staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
 import type { PortMapping } from "../../staging/cri/messages/values.js";
 import { defined } from "../../util/defined.js";
-import type { RuntimeHelper } from "../container/runtime-helper.js";
+import type { PodDns, RuntimeHelper } from "../container/runtime-helper.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
 import { buildPodLogsDirectory } from "./logs/log-paths.js";
@@ -16,7 +16,7 @@ import { sandboxSecurityContext } from "./security-context.js";
 export type SandboxConfig = Init<typeof PodSandboxConfig>;
 
 export type SandboxConfigResult =
-  | { readonly outcome: "ok"; readonly config: SandboxConfig; readonly logDirectory: string }
+  | { readonly outcome: "ok"; readonly config: SandboxConfig; readonly logDirectory: string; readonly dns: PodDns }
   | { readonly outcome: "failed"; readonly message: string };
 
 export interface SandboxConfigOptions {
@@ -60,7 +60,7 @@ export async function generatePodSandboxConfig(
       ...defined({ overhead }),
     },
   };
-  return { outcome: "ok", config, logDirectory };
+  return { outcome: "ok", config, logDirectory, dns: dns.dns };
 }
 
 /** The maximum length of a host name: pkg/kubelet/util/util_linux.go (fqdnMaxLen). */

@@ -47,6 +47,8 @@ export async function startContainer(
     return { error, message };
   };
 
+  const { observer } = context;
+  observer.startStep(pod, container, 1, container.image ?? "");
   const image = await context.images.ensureImageExists({ pod, container, pullSecrets, sandboxConfig }, signal);
   // The event contains only the error's name; other events have the details.
   if (image.outcome === "failed") return fail(image.error, image.message, "", image.error);
@@ -62,6 +64,7 @@ export async function startContainer(
   if (generated.outcome === "failed") return fail("CreateContainerConfigError", generated.message);
   const { config, cleanup } = generated;
   try {
+    observer.startStep(pod, container, 2, `restart ${restartCount}`);
     const created = await context.runtimeService.createContainer(sandboxId, config, sandboxConfig, signal);
     if (created.outcome !== "ok") return fail("CreateContainerError", created.message);
     const containerId = created.value;
@@ -69,6 +72,7 @@ export async function startContainer(
       recordContainerEvent(context, { ...subject, containerId }, "Normal", reason, message);
     const colon = factFor("createdEventColon", context.options.kubeVersion) ? ":" : "";
     record("Created", `Created container${colon} ${container.name}`);
+    observer.startStep(pod, container, 3, containerId);
     const started = await context.runtimeService.startContainer(containerId, signal);
     if (started.outcome !== "ok") return fail("RunContainerError", started.message, containerId);
     record("Started", `Started container ${container.name}`);
@@ -132,6 +136,7 @@ async function postStart(
   signal: AbortSignal,
 ): Promise<StartFailure | undefined> {
   const hook = container.lifecycle?.postStart;
+  context.observer.startStep(pod, container, 4, hook ? (Object.keys(hook)[0] ?? "") : "it has none");
   if (hook === undefined || hook === null) return undefined;
   const failure = await context.runner.run(containerId, pod, container, hook, signal);
   if (failure === undefined) return undefined;

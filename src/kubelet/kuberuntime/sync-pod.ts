@@ -160,7 +160,7 @@ async function createPodSandbox(
   attempt: number,
   signal: AbortSignal,
 ): Promise<CreatedSandbox> {
-  const { runtimeHelper, options, runtimeService } = context;
+  const { runtimeHelper, options, runtimeService, observer } = context;
   const { podLogsDirectory, cpuCfsQuota = true } = options;
   const name = `"${formatPod(pod)}"`;
   const failed = (doing: string, text: string): CreatedSandbox => ({
@@ -176,6 +176,8 @@ async function createPodSandbox(
   } catch (error) {
     return failed("Failed to create log directory", describeFileError(error));
   }
+  observer.makesLogFolder(pod, generated.logDirectory);
+  observer.runsSandbox(pod, generated.dns);
   const handler = options.runtimeHandlerOf?.(pod.spec.runtimeClassName ?? "") ?? "";
   const run = await runtimeService.runPodSandbox(generated.config, handler, signal);
   if (run.outcome !== "ok") return failed("Failed to create sandbox", run.text);

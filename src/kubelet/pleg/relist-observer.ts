@@ -97,10 +97,11 @@ export class RelistObserver {
     const changes = changed.reduce((sum, one) => sum + one.changes.length, 0);
     const again = reinspections === 0 ? "" : `, ${counted(reinspections, "pod")} to inspect again`;
     const title = `Relist ${this.counts.relists}: ${counted(changes, "change")} among ${countText(pods)}${again}`;
-    const step = { kind: "step", title, upstream: { file: GENERIC, func: "Relist" } } as const;
+    const step = { kind: "step", title, upstream: { file: GENERIC, func: "relist" } } as const;
     this.#stepId = this.trace.emit(step, { actor: "kubelet" }).id;
     const rows = changed.slice(0, this.#maxPods).flatMap(changedRows);
-    if (rows.length > 0) this.#emit(table("old state, new state", rows));
+    const upstream = { file: GENERIC, func: "computeEvents" };
+    if (rows.length > 0) this.#emit({ ...table("old state, new state", rows), upstream });
   }
 
   /** Runs an inspection, which is part of the relist's step. */
@@ -132,6 +133,7 @@ export class RelistObserver {
     if (inspection.kind === "failed" || inspection.kind === "outdated") return;
     const lost = new Set(discarded);
     for (const change of pod.changes.slice(0, MAX_CHANGES)) {
+      this.#generated(pod, change);
       for (const event of change.events) {
         const isLost = lost.has(event);
         const fate = isLost ? " (lost: the channel is full)" : event.type === "ContainerChanged" ? " (not sent)" : "";
@@ -146,6 +148,16 @@ export class RelistObserver {
     }
     const rest = pod.changes.length - MAX_CHANGES;
     if (rest > 0) this.#emit({ kind: "note", text: `and ${counted(rest, "more change")} of ${name}` });
+  }
+
+  /** The states in the words of the kubelet's log, and the events as Go prints them. */
+  #generated({ podUid }: PodRef, { containerId, before, after, events }: ContainerChange): void {
+    if (!this.trace.wants(2)) return;
+    const upstream = { file: GENERIC, func: "generateEvents" };
+    const states = `oldState=${before} newState=${after}`;
+    const text = `GenericPLEG podUID=${podUid} containerID=${JSON.stringify(containerId)} ${states}`;
+    this.#emit({ kind: "note", text, upstream }, { level: 2 });
+    for (const event of events) this.#emit({ kind: "note", text: goForm(event) }, { level: 2 });
   }
 
   /** A pod whose last inspection failed was inspected again. */
@@ -224,6 +236,11 @@ export function exitText({ containerStatuses }: PodStatus, containerId: string):
   return `; exit code ${dead.exitCode}${dead.reason === undefined ? "" : ` (${dead.reason})`}`;
 }
 
+/** Mirrors `%#v` of PodLifecycleEvent. */
+function goForm({ podUid, type, containerId }: PodLifecycleEvent): string {
+  return `&pleg.PodLifecycleEvent{ID:"${podUid}", Type:"${type}", Data:"${containerId}"}`;
+}
+
 function statusText({ containerStatuses, sandboxStatuses, ips }: PodStatus): string {
   const states = [
     ...containerStatuses.map(({ name, state }) => `${name} ${state}`),
@@ -253,8 +270,8 @@ function cacheText(inspection: Inspection): string | undefined {
   }
 }
 
-function table(title: string, rows: readonly (readonly string[])[]): Fact {
-  return { kind: "table", title, columns: ["pod", "container", "old", "new"], rows };
+function table(title: string, rows: readonly (readonly string[])[]) {
+  return { kind: "table" as const, title, columns: ["pod", "container", "old", "new"], rows };
 }
 
 function changedRows({ namespace, name, changes }: ChangedPod): string[][] {

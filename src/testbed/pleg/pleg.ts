@@ -1,5 +1,6 @@
 import { PodCache } from "../../kubelet/container/cache.js";
 import { KubeRuntime } from "../../kubelet/kuberuntime/kube-runtime.js";
+import { RuntimeObserver } from "../../kubelet/kuberuntime/report.js";
 import type { PodReader } from "../../kubelet/kuberuntime/runtime-service.js";
 import { EventedPleg } from "../../kubelet/pleg/evented.js";
 import { isSyncPodWorthy, type PodLifecycleEvent, type PodLifecycleEventType } from "../../kubelet/pleg/events.js";
@@ -53,7 +54,7 @@ export class Pleg {
   ) {
     const { service } = deps;
     const { kubeVersion, evented } = options;
-    const runtime = new KubeRuntime({ service });
+    const runtime = new KubeRuntime({ service, observer: new RuntimeObserver(deps.trace) });
     this.cache = new PodCache({ isEvented: evented });
     this.events = new AsyncQueue(factFor("plegChannelCapacity", kubeVersion));
     const genericDeps = { ...deps, runtime, cache: this.cache, events: this.events };

@@ -8,7 +8,7 @@ import type { Container } from "../state/container.js";
 import type { Containers } from "../state/containers.js";
 import type { RuntimeCore } from "../state/core.js";
 import { newId } from "../state/ids.js";
-import { RUNTIME_HANDLERS, type Sandboxes } from "../state/sandboxes.js";
+import { PAUSE_IMAGE, RUNTIME_HANDLERS, type Sandboxes } from "../state/sandboxes.js";
 import { containerItem, containerStatus, podStatus, sandboxItem } from "../state/status.js";
 import { metricDescriptors, sandboxMetrics } from "../stats/metrics.js";
 import { containerStats, sandboxStats } from "../stats/usage.js";
@@ -79,6 +79,7 @@ function sandboxCalls({ core, sandboxes }: CallDeps) {
     runPodSandbox: async ({ config, runtimeHandler }) => {
       const sandbox = sandboxes.run(config, runtimeHandler);
       await sandboxes.openHostPorts(sandbox);
+      core.changes.made(sandbox, PAUSE_IMAGE);
       return { podSandboxId: sandbox.sandboxId };
     },
     stopPodSandbox: async ({ podSandboxId }, { signal }) => {

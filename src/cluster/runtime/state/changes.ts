@@ -34,6 +34,17 @@ export class Changes {
     this.#report({ kind: "sandbox", id, pod, from, to }, pod, "sandbox");
   }
 
+  /** Reports the parts of a new sandbox. */
+  made({ podName, ip, config: { dnsConfig } }: Sandbox, image: string): void {
+    if (!this.trace.wants(2)) return;
+    const address = ip === undefined ? "the node's network" : `address ${ip}, elsewhere from CNI`;
+    const servers = dnsConfig?.servers.join(", ") || "none";
+    const text = `sandbox of ${podName}: pause image ${image}; name servers of resolv.conf: ${servers}; ${address}`;
+    const upstream = { file: "staging/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto", func: "RunPodSandbox" };
+    const report = () => this.trace.emit({ kind: "note", text, upstream }, { actor: "runtime", level: 2 });
+    this.trace.because({ pod: podName }, report);
+  }
+
   /** @returns the id of the fact */
   container(container: Container, from: string, to: string): string | undefined {
     const { sandbox, metadata, containerId: id } = container;

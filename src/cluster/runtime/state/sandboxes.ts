@@ -9,6 +9,9 @@ import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { containerEvent, sandboxItem } from "./status.js";
 
+/** The image of every sandbox. */
+export const PAUSE_IMAGE = "registry.k8s.io/pause:3.8";
+
 /** Handlers that a RuntimeClass can name; "" is the default. */
 export const RUNTIME_HANDLERS = ["", "kubelab"] as const;
 

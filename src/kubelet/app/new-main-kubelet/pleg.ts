@@ -2,6 +2,7 @@ import { AsyncQueue } from "../../../util/async/async-queue.js";
 import { factFor } from "../../../util/release/facts.js";
 import { KubeRuntime } from "../../kuberuntime/kube-runtime.js";
 import { RemotePodReader } from "../../kuberuntime/remote-pod-reader.js";
+import { RuntimeObserver } from "../../kuberuntime/report.js";
 import type { PodLifecycleEvent } from "../../pleg/events.js";
 import { GenericPleg } from "../../pleg/generic.js";
 import { genericRelistDuration } from "../../pleg/health.js";
@@ -16,7 +17,10 @@ export function newPleg({ ctx, deps, options, signal, polling, podCache, runtime
   const pleg = new GenericPleg(
     {
       ...ctx,
-      runtime: new KubeRuntime({ service: new RemotePodReader(polling.runtime) }),
+      runtime: new KubeRuntime({
+        service: new RemotePodReader(polling.runtime),
+        observer: new RuntimeObserver(ctx.trace),
+      }),
       cache: podCache,
       events: plegEvents,
       causeOf: (containerId) => deps.cri.causes.of(containerId),
