@@ -1,4 +1,3 @@
-import type { Trace } from "../../trace/trace.js";
 import { orAborted } from "../../util/async/concurrency.js";
 import { durationText } from "../../util/release/fact-table.js";
 import { openPodResources } from "../server/pod-resources.js";
@@ -15,6 +14,10 @@ export interface KubeletModule {
   /** what it does, and at which period or because of what: `relisting every 1 s` */
   readonly when: string;
   readonly loops: readonly Loop[];
+  /** upstream's file; default: pkg/kubelet/kubelet.go */
+  readonly file?: string;
+  /** this kubelet has no such part, and `when` is the reason */
+  readonly isAbsent?: boolean;
 }
 
 /** What only a kubelet's run has. */
@@ -27,6 +30,8 @@ export interface RunLoops {
 
 /** The parts by the moment of their start. */
 export interface KubeletModules {
+  /** what a kubelet is made from */
+  readonly dependencies: readonly KubeletModule[];
   /** what the constructor starts, before BirthCry */
   readonly made: readonly KubeletModule[];
   readonly running: readonly KubeletModule[];
@@ -39,12 +44,9 @@ export function part(func: string, name: string, when: string, ...loops: Loop[])
   return { name, func, when, loops };
 }
 
-/** Reports what starts, by which upstream function and at which period. Call it when they start. */
-export function reportModules(trace: Trace, modules: readonly KubeletModule[]): void {
-  for (const { name, func, when } of modules) {
-    const upstream = { file: "pkg/kubelet/kubelet.go", func };
-    trace.emit({ kind: "state", subject: name, what: "starts", to: when, upstream }, { actor: "kubelet", level: 2 });
-  }
+/** A part of upstream's kubelet that this one does not have. @param when the reason: `because no cloud runs this machine` */
+export function absent(func: string, name: string, when: string): KubeletModule {
+  return { name, func, when, loops: [], isAbsent: true };
 }
 
 export function every(ms: number): string {

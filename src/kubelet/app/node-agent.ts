@@ -19,6 +19,7 @@ import { observeRequests } from "../metrics/client-metrics.js";
 import { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import { type HeartbeatOutcome, NodeStatusHeartbeat } from "../nodestatus/heartbeat.js";
 import { readMachineFacts } from "../nodestatus/machine.js";
+import { NodeStatusObserver } from "../nodestatus/node-status-observer.js";
 import { registerWithApiServer } from "../nodestatus/register.js";
 import type { NodeResources } from "../nodestatus/resources.js";
 import {
@@ -31,6 +32,7 @@ import {
   setNodeStatus,
 } from "../nodestatus/setters.js";
 
+const BIRTH_CRY = { file: "pkg/kubelet/kubelet.go", func: "BirthCry" };
 /** How many times `start` tries to register. Limited, because a user waits for the error message. */
 const START_ATTEMPTS = 6;
 /** How long closing waits for events that are not written yet. */
@@ -156,16 +158,14 @@ export class NodeAgent {
    * @throws LabError UNAUTHORIZED, FORBIDDEN, CLUSTER_*
    */
   async testClient(signal: AbortSignal): Promise<void> {
-    const { trace } = this.deps;
-    await trace.step("kubelet", "Test the new identity: read this kubelet's own Node", {}, async () => {
+    const observer = new NodeStatusObserver(this.deps.trace);
+    await observer.testing(async () => {
       const path = `/api/v1/nodes/${encodeURIComponent(this.options.nodeName)}`;
       const answer = await this.client.request<NodeObject>({ method: "GET", path, signal });
       if (answer.status !== 200 && answer.status !== 404) {
         await this.client.expect({ method: "GET", path, signal });
       }
-      const what = answer.status === 404 ? "it does not exist yet" : "it exists";
-      const why = "the API server accepts the node's certificate, and lets it read its own Node";
-      trace.emit({ kind: "decision", what: `answered: ${what}`, why }, { actor: "apiserver" });
+      observer.tested(answer.status !== 404);
     });
   }
 
@@ -184,7 +184,7 @@ export class NodeAgent {
 
   /** Mirrors BirthCry in pkg/kubelet/kubelet.go. */
   birthCry(): void {
-    this.#events.record("Normal", "Starting", "Starting kubelet.");
+    this.#events.record("Normal", "Starting", "Starting kubelet.", 1, BIRTH_CRY);
   }
 
   /** Records an Event about the node. @param reason as in pkg/kubelet/events/event.go */
@@ -206,9 +206,8 @@ export class NodeAgent {
 
   /** Writes the node's status; Ready if the status source reports no problem. */
   async reportReady(signal: AbortSignal): Promise<HeartbeatOutcome> {
-    const upstream = { file: "pkg/kubelet/kubelet.go", func: "fastStatusUpdateOnce" };
-    const title = `Report ${this.options.nodeName} Ready`;
-    return this.deps.trace.step("kubelet", title, { upstream }, () => this.heartbeat.update(signal));
+    const observer = new NodeStatusObserver(this.deps.trace);
+    return observer.reportingReady(this.options.nodeName, () => this.heartbeat.update(signal));
   }
 
   /** One round of the lease controller, as a step. */

@@ -1,11 +1,12 @@
 import { allUntilOneEnds, orAborted, waitAtMost } from "../../util/async/concurrency.js";
 import { defined } from "../../util/defined.js";
-import { isAbortError, messageOf } from "../../util/errors.js";
+import { isAbortError } from "../../util/errors.js";
 import { KUBELET_PORT } from "../server/server.js";
 import { isStaticPod } from "../types/pod-update.js";
 import type { Kubelet } from "./kubelet.js";
-import { type KubeletModules, loopsOf, type RunLoops, reportModules } from "./modules.js";
+import { type KubeletModules, loopsOf, type RunLoops } from "./modules.js";
 import { type OpenServer, openServer } from "./serve.js";
+import type { StartObserver } from "./start-observer.js";
 
 /** How often and how long a new kubelet checks for readiness. Mirrors fastStatusUpdateOnce, nodeReadyGracePeriod. */
 const FAST_STATUS_PERIOD_MS = 100;
@@ -14,13 +15,6 @@ const NODE_READY_GRACE_PERIOD_MS = 120_000;
 const START_PATIENCE_MS = 2_000;
 /** How long closing waits for events that the API server does not accept. */
 const END_PATIENCE_MS = 2_000;
-
-const NOT_REGISTERED = {
-  kind: "decision",
-  what: "do not register",
-  why: "registerNode is false: another client creates the Node; until then the status and the Lease cannot be written",
-  upstream: { file: "pkg/kubelet/kubelet_node_status.go", func: "syncNodeStatus" },
-} as const;
 
 /** A kubelet from its start to its end. Mirrors Run in pkg/kubelet/kubelet.go. */
 export class KubeletRun {
@@ -31,7 +25,11 @@ export class KubeletRun {
   });
   #running: Promise<void> = Promise.resolve();
 
-  constructor(readonly kubelet: Kubelet) {
+  /** @param observer of the kubelet's start */
+  constructor(
+    readonly kubelet: Kubelet,
+    readonly observer: StartObserver,
+  ) {
     const { agent, cri } = kubelet.deps;
     const { runtimeName, runtimeVersion } = cri.version;
     agent.reportFrom({
@@ -68,15 +66,15 @@ export class KubeletRun {
   }
 
   /** Runs all loops, in this order. Resolves when the signal aborts; rejects with the first error. */
-  run({ made, running, runtimeDependent }: KubeletModules): Promise<void> {
-    const { kubelet } = this;
-    const { trace } = kubelet.ctx;
-    reportModules(trace, made);
+  run({ dependencies, made, running, runtimeDependent }: KubeletModules): Promise<void> {
+    const { kubelet, observer } = this;
+    observer.version(kubelet.options.kubeVersion);
+    observer.modules([...dependencies, ...made]);
     kubelet.deps.agent.birthCry();
-    reportModules(trace, running);
+    observer.modules(running);
     const whenRuntimeIsUp = async (signal: AbortSignal) => {
       await orAborted(kubelet.runtimeUp.firstUp, signal);
-      reportModules(trace, runtimeDependent);
+      observer.modules(runtimeDependent);
       await allUntilOneEnds(signal, loopsOf(runtimeDependent));
     };
     const loops = [...loopsOf([...made, ...running]), whenRuntimeIsUp];
@@ -94,16 +92,12 @@ export class KubeletRun {
    */
   async register(): Promise<void> {
     const { deps, signal } = this.kubelet;
-    const { agent, trace } = deps;
+    const { agent } = deps;
     if (this.kubelet.config.registerNode) await agent.register(signal);
-    else trace.emit(NOT_REGISTERED, { actor: "kubelet" });
+    else this.observer.notRegistered();
     await this.#untilReady(START_PATIENCE_MS);
     const problems = this.problems();
-    if (problems.length > 0) {
-      const message = `the node is not ready: ${problems.join(", ")}`;
-      const hint = "It registers as NotReady; the kubelet writes its status as soon as that changes.";
-      trace.emit({ kind: "error", message, hint }, { actor: "kubelet" });
-    }
+    if (problems.length > 0) this.observer.notReady(problems);
     await agent.reportReady(signal);
     await agent.renewOnce(signal);
     this.#setRegistered();
@@ -163,8 +157,7 @@ export class KubeletRun {
       await this.#running;
     } catch (error) {
       // `done` rejects with this error; here it is only recorded.
-      const fact = { kind: "error", message: messageOf(error) } as const;
-      if (!isAbortError(error)) kubelet.ctx.trace.emit(fact, { actor: "kubelet", level: 2 });
+      if (!isAbortError(error)) this.observer.ended(error);
     }
     const left = kubelet.containerDeletor.idle().then(() => kubelet.recorder.flush());
     await waitAtMost(kubelet.ctx.clock, END_PATIENCE_MS, left);

@@ -11,6 +11,7 @@ import { RUNTIME_UP_PERIOD_MS } from "../sync/runtime-up.js";
 import { SYNC_PERIOD_MS } from "../sync/sync-loop.js";
 import type { HookedDeps, Kubelet, RunningKubelet } from "./kubelet.js";
 import {
+  absent,
   collectGarbage,
   collectsImages,
   every,
@@ -33,6 +34,8 @@ import { newStats, registerCollectors } from "./new-main-kubelet/stats.js";
 import { newSyncLoop } from "./new-main-kubelet/sync-loop.js";
 import type { KubeletOptions } from "./options.js";
 import { KubeletRun } from "./run.js";
+import { StartObserver } from "./start-observer.js";
+import { dependencies, newWorkers } from "./start-up.js";
 
 /**
  * Starts a kubelet: makes its parts (`newMainKubelet`), opens its server (serve.ts), starts its loops in the order of
@@ -51,7 +54,8 @@ export async function startKubelet(
   const { agent } = deps;
   const trace = traceOfNode(deps.trace, options.nodeName);
   const stop = new ChildAbort(signal);
-  const run = new KubeletRun(newMainKubelet({ ...deps, trace }, options, stop.signal));
+  const observer = new StartObserver(trace);
+  const run = new KubeletRun(newMainKubelet({ ...deps, trace }, options, stop.signal), observer);
   let closed: Promise<void> | undefined;
   const close = () => {
     stop[Symbol.dispose]();
@@ -61,8 +65,7 @@ export async function startKubelet(
   try {
     const { url } = await run.serve();
     const done = trace.detached(() => run.run(kubeletModules(run.kubelet, run.loops)), "start");
-    const upstream = { file: "pkg/kubelet/kubelet.go", func: "Run" };
-    await trace.step("kubelet", `Start the kubelet of ${options.nodeName}`, { upstream }, async () => {
+    await observer.starting(options.nodeName, async () => {
       // If a loop ends, the start fails.
       await Promise.race([run.register(), done]);
     });
@@ -125,6 +128,7 @@ function newMainKubelet(deps: HookedDeps, options: KubeletOptions, signal: Abort
 function kubeletModules(kubelet: Kubelet, runLoops: RunLoops): KubeletModules {
   const images = collectsImages(kubelet) ? `images ${every(IMAGE_GC_PERIOD_MS)}` : "no images";
   return {
+    dependencies: dependencies(),
     made: [
       part("NewMainKubelet", "node lister", "watching its Node", (signal) => kubelet.nodes.run(signal)),
       part("NewMainKubelet", "pod configuration", sourcesText(kubelet), ...podSources(kubelet)),
@@ -132,6 +136,7 @@ function kubeletModules(kubelet: Kubelet, runLoops: RunLoops): KubeletModules {
       part("NewMainKubelet", "manager of secrets and config maps", "watching what pods name", (signal) =>
         kubelet.objectManagers.run(signal),
       ),
+      ...newWorkers(kubelet),
     ],
     running: [
       part(
@@ -157,15 +162,19 @@ function kubeletModules(kubelet: Kubelet, runLoops: RunLoops): KubeletModules {
 function initialModules({ imageGc, images, podDisk }: Kubelet, { rotate }: RunLoops): KubeletModule[] {
   const initial = (name: string, when: string, ...loops: Loop[]) => part("initializeModules", name, when, ...loops);
   return [
+    initial("metrics", "counting for /metrics"),
+    absent("setupDataDirs", "data directories", "because each folder is made when it is first needed"),
+    absent("initializeModules", "folder of log links", "because no log collector reads it"),
     initial(
       "image manager",
       "detecting images every 5 min and listing them every 30 s",
       (signal) => imageGc.run(signal),
       (signal) => images.run(signal),
     ),
-    ...(rotate === undefined
-      ? []
-      : [initial("server certificate manager", "renewing the certificate before it expires", rotate)]),
+    rotate === undefined
+      ? absent("initializeModules", "server certificate manager", "because the server signed its own certificate")
+      : initial("server certificate manager", "renewing the certificate before it expires", rotate),
+    absent("initializeModules", "OOM watcher", "because no kernel log is read: the runtime reports OOMKilled"),
     initial(
       "resource analyzer",
       `measuring a pod's folders when they are read, at most ${every(podDisk.options.periodMs)}`,
@@ -180,13 +189,16 @@ function runModules(kubelet: Kubelet, { keepNode }: RunLoops): KubeletModule[] {
   const lease = renewIntervalMs({ kubeVersion, leaseDurationSeconds: config.nodeLeaseDurationSeconds });
   const run = (name: string, when: string, ...loops: Loop[]) => part("Run", name, when, ...loops);
   return [
+    absent("Run", "cloud resource sync manager", "because there is no cloud provider"),
     run("volume manager", "setting up a pod's volumes when its worker asks"),
     run("node status", `updating ${every(parseGoDuration(config.nodeStatusUpdateFrequency))}`, keepNode),
     run("node lease", `renewing ${every(lease)} once the node is registered`),
     run("runtime check", `asking ${every(RUNTIME_UP_PERIOD_MS)}`, (signal) => kubelet.runtimeUp.run(signal)),
+    absent("initNetworkUtil", "iptables rules of the kubelet", "because it changes no rules of the machine"),
     run("status manager", `writing on changes and ${every(STATUS_SYNC_PERIOD_MS)}`, (signal) =>
       statusManager.run(signal),
     ),
+    absent("Run", "runtime class manager", "because each pod gets the runtime's default handler"),
     run("PLEG", `relisting ${every(pleg.duration.relistPeriodMs)}`, (signal) => pleg.run(signal)),
     run("sync loop", `syncing pods on events and ${every(SYNC_PERIOD_MS)}`, (signal) => loop.run(signal)),
   ];
@@ -199,12 +211,14 @@ function runtimeDependentModules(kubelet: Kubelet): KubeletModule[] {
   const dependent = (name: string, when: string, ...loops: Loop[]) =>
     part("initializeRuntimeDependentModules", name, when, ...loops);
   return [
+    absent("initializeRuntimeDependentModules", "cAdvisor", "because the runtime's statistics take its place"),
     // The check of the runtime has just started it.
     dependent("device manager", `registering plugins at ${deviceManager.socketPath}`),
     dependent("eviction manager", `measuring ${every(monitoring)}`, (signal) => evictionManager.run(signal)),
     dependent("container log manager", `rotating logs ${every(LOG_MONITOR_PERIOD_MS)}`, (signal) =>
       logManager.run(signal),
     ),
+    absent("initializeRuntimeDependentModules", "plugin manager", "because there are no CSI drivers to register"),
     ...(shutdownManager.isEnabled ? [dependent("shutdown manager", "admitting pods until the node shuts down")] : []),
   ];
 }

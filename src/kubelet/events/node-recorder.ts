@@ -1,4 +1,4 @@
-import { type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
+import { EVENTF, type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
 import { ignoreFailedRequest, RestEventSink } from "../../staging/client-go/record/rest-sink.js";
 import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import type { Level } from "../../trace/trace.js";
@@ -22,11 +22,12 @@ export class NodeEventRecorder {
   }
 
   /** @param reason as in pkg/kubelet/events/event.go: `Starting`, `NodeReady`, ... */
-  record(type: EventType, reason: string, message: string, level: Level = 1): void {
+  record(type: EventType, reason: string, message: string, level: Level = 1, upstream = EVENTF): void {
     const { nodeName } = this.options;
     const object = `Node/${nodeName}`;
     const { trace } = this.deps;
-    const { id } = trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet", level });
+    const fact = { kind: "event", type, reason, message, object, upstream } as const;
+    const { id } = trace.emit(fact, { actor: "kubelet", level });
     // The kubelet does not know the uid of its node: it puts the name there (nodeRef in pkg/kubelet/kubelet.go).
     const about = { kind: "Node", name: nodeName, uid: nodeName };
     trace.because({ causedBy: id }, () => this.#recorder.event(about, type, reason, message));
@@ -34,7 +35,8 @@ export class NodeEventRecorder {
 
   /** Mirrors recordNodeStatusEvent in pkg/kubelet/kubelet_node_status.go. */
   recordStatus(reason: string, level: Level = 1): void {
-    this.record("Normal", reason, `Node ${this.options.nodeName} status is now: ${reason}`, level);
+    const upstream = { file: "pkg/kubelet/kubelet_node_status.go", func: "recordNodeStatusEvent" };
+    this.record("Normal", reason, `Node ${this.options.nodeName} status is now: ${reason}`, level, upstream);
   }
 
   /** Ends the retries. Resolves when every event recorded so far was written or dropped. */

@@ -1,6 +1,6 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { EventPace } from "../../staging/client-go/record/event-pace.js";
-import { type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
+import { EVENTF, type EventType, Recorder } from "../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../staging/client-go/record/reference.js";
 import { ignoreFailedRequest, RestEventSink } from "../../staging/client-go/record/rest-sink.js";
 import type { ClientCtx } from "../../staging/client-go/rest/client.js";
@@ -41,7 +41,7 @@ export class ApiPodEventRecorder implements PodEventRecorder {
   event(pod: V1Pod, type: EventType, reason: string, message: string, options: PodEventOptions = {}): void {
     const object = `Pod/${podText(pod)}`;
     const { trace } = this.deps;
-    const { id } = trace.emit({ kind: "event", type, reason, message, object }, { actor: "kubelet" });
+    const { id } = trace.emit({ kind: "event", type, reason, message, object, upstream: EVENTF }, { actor: "kubelet" });
     const { fieldPath = "", annotations } = options;
     const reference = {
       ...referenceTo({ ...pod, kind: "Pod", apiVersion: "v1" }),

@@ -19,6 +19,21 @@ export class NodeStatusObserver extends KubeletObserver {
     return this.step(`Register node ${nodeName}`, "registerWithAPIServer", body);
   }
 
+  testing<T>(body: () => T): T {
+    return this.trace.step("kubelet", "Test the new identity: read this kubelet's own Node", {}, body);
+  }
+
+  tested(exists: boolean): void {
+    const found = exists ? "it exists" : "it does not exist yet";
+    const what = `answered: ${found}`;
+    const why = "the API server accepts the node's certificate, and lets it read its own Node";
+    this.trace.emit({ kind: "decision", what, why }, { actor: "apiserver" });
+  }
+
+  reportingReady<T>(nodeName: string, body: () => T): T {
+    return this.step(`Report ${nodeName} Ready`, "fastStatusUpdateOnce", body, "pkg/kubelet/kubelet.go");
+  }
+
   registerFailed({ message }: LabError, retryMs: number): void {
     this.error(message, { hint: `trying again in ${durationText(retryMs)}` });
   }

@@ -21,30 +21,50 @@ test("start-up: each part says when it starts, by which upstream function, and w
   await lab.close();
   const started = events.flatMap((event) => {
     if (event.kind === "event") return event.reason === "Starting" ? [event.message] : [];
-    if (event.kind !== "state" || event.what !== "starts") return [];
+    if (event.kind !== "state" || !["starts", "not here,"].includes(event.what)) return [];
     const { subject, what, to, upstream } = event;
     return [`${upstream?.func}: ${subject} ${what} ${to.replace(lab.node.rootDir, "ROOT")}`];
   });
   assert.deepEqual(started, [
+    "run: cloud provider not here, because no cloud runs this machine",
+    "run: client of the API server starts with the node's certificate, one for pods, events and heartbeats",
+    "run: cAdvisor not here, because the runtime's statistics take its place",
+    "makeEventRecorder: event recorder starts writing Events to the API server",
+    "run: container manager starts managing devices, without cgroups of its own",
+    "run: OOM adjuster not here, because this process keeps its OOM score",
+    "RunKubelet: kubelet starts by createAndInitKubelet, then startKubelet",
+    "createAndInitKubelet: kubelet starts with NewMainKubelet, BirthCry and StartGarbageCollection",
     "NewMainKubelet: node lister starts watching its Node",
     `NewMainKubelet: pod configuration starts reading pods from ${STATIC_PODS} every 20 s, the API server by a watch`,
     "NewMainKubelet: service lister starts watching Services",
     "NewMainKubelet: manager of secrets and config maps starts watching what pods name",
+    "NewManager: status manager starts with room for 1000 statuses in podStatusChannel",
+    "newPodWorkers: pod workers starts syncing a pod again after 60 s, 10 s after an error, 1 s without a network",
     "Starting kubelet.",
     "StartGarbageCollection: garbage collection starts removing dead containers every 60 s, no images",
+    "initializeModules: metrics starts counting for /metrics",
+    "setupDataDirs: data directories not here, because each folder is made when it is first needed",
+    "initializeModules: folder of log links not here, because no log collector reads it",
     "initializeModules: image manager starts detecting images every 5 min and listing them every 30 s",
+    "initializeModules: server certificate manager not here, because the server signed its own certificate",
+    "initializeModules: OOM watcher not here, because no kernel log is read: the runtime reports OOMKilled",
     "initializeModules: resource analyzer starts measuring a pod's folders when they are read, at most every 60 s",
+    "Run: cloud resource sync manager not here, because there is no cloud provider",
     "Run: volume manager starts setting up a pod's volumes when its worker asks",
     "Run: node status starts updating every 5 s",
     "Run: node lease starts renewing every 5 s once the node is registered",
     "Run: runtime check starts asking every 5 s",
+    "initNetworkUtil: iptables rules of the kubelet not here, because it changes no rules of the machine",
     "Run: status manager starts writing on changes and every 10 s",
+    "Run: runtime class manager not here, because each pod gets the runtime's default handler",
     "Run: PLEG starts relisting every 1 s",
     "Run: sync loop starts syncing pods on events and every 1 s",
     "ListenAndServePodResources: pod resources API starts listing the devices of containers at ROOT/pod-resources/kubelet.sock",
+    "initializeRuntimeDependentModules: cAdvisor not here, because the runtime's statistics take its place",
     "initializeRuntimeDependentModules: device manager starts registering plugins at ROOT/device-plugins/kubelet.sock",
     "initializeRuntimeDependentModules: eviction manager starts measuring every 10 s",
     "initializeRuntimeDependentModules: container log manager starts rotating logs every 10 s",
+    "initializeRuntimeDependentModules: plugin manager not here, because there are no CSI drivers to register",
   ]);
 });
 

@@ -10,6 +10,9 @@ import { EventNames, type ObjectReference } from "./reference.js";
 
 export type EventType = "Normal" | "Warning";
 
+/** The function that callers of a recorder know. */
+export const EVENTF = { file: "staging/src/k8s.io/client-go/tools/record/event.go", func: "Eventf" };
+
 type Annotations = Readonly<Record<string, string>>;
 
 export interface EventRecorder {
