@@ -1,14 +1,12 @@
-import { rfc3339 } from "../../staging/apimachinery/time.js";
-import type { Constant } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import { until } from "../../trace/until.js";
 import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
 import { messageOf } from "../../util/errors.js";
 import type { RuntimeImage } from "../container/generic-runtime.js";
+import { ImageGcObserver } from "./image-gc-observer.js";
 import { amountToFree, type ImageGcPolicy, type ImageRecord, inEvictionOrder, whyKept } from "./image-gc-policy.js";
 
-const FILE = "pkg/kubelet/images/image_gc_manager.go";
 /** How often new images and their use are recorded. Mirrors Start. */
 const DETECT_PERIOD_MS = 300_000;
 /** The image of sandboxes, in any version: `registry.k8s.io/pause:3.8`. */
@@ -39,16 +37,19 @@ export interface ImageGcDeps {
 export class ImageGcManager {
   readonly #records = new Map<string, ImageRecord>();
   readonly #mutex = new Mutex();
+  readonly #observer: ImageGcObserver;
   #isInitialized = false;
 
   constructor(
     readonly deps: ImageGcDeps,
     readonly policy: ImageGcPolicy,
-  ) {}
+  ) {
+    this.#observer = new ImageGcObserver(deps.trace);
+  }
 
   /** Records images and their use every 5 min, until `signal` aborts: then it rejects with its reason. Mirrors Start. */
   run(signal: AbortSignal): Promise<never> {
-    const { clock, trace } = this.deps;
+    const { clock } = this.deps;
     const round = async () => {
       try {
         // The first images are older than this kubelet.
@@ -56,8 +57,7 @@ export class ImageGcManager {
         this.#isInitialized = true;
       } catch (error) {
         signal.throwIfAborted();
-        const message = `Failed to monitor images: ${messageOf(error)}`;
-        trace.emit({ kind: "error", message, hint: "It is tried again." }, { actor: "kubelet", level: 2 });
+        this.#observer.notDetected(error);
       }
     };
     return until(this.deps, DETECT_PERIOD_MS, round, signal);
@@ -78,14 +78,7 @@ export class ImageGcManager {
     const amount = amountToFree(this.policy, capacityBytes, Math.min(availableBytes, capacityBytes));
     if (amount === undefined) return;
     const { usagePercent, bytes } = amount;
-    this.#decide(`free ${bytes} bytes of images`, {
-      why: `disk usage on image filesystem is at ${usagePercent} %, which is over the high threshold`,
-      func: "GarbageCollect",
-      constants: [
-        { name: "imageGCHighThresholdPercent", value: `${this.policy.highThresholdPercent} %` },
-        { name: "imageGCLowThresholdPercent", value: `${this.policy.lowThresholdPercent} %` },
-      ],
-    });
+    this.#observer.frees(bytes, usagePercent, this.policy);
     const freed = await this.#freeSpace(bytes, clock.now(), signal);
     if (freed >= bytes) return;
     const wanted = `Wanted to free ${bytes} bytes, but freed ${freed} bytes`;
@@ -108,11 +101,10 @@ export class ImageGcManager {
       for (const record of inEvictionOrder(this.#records.values(), inUse)) {
         const kept = whyKept(record, freeTimeMs, this.policy.minAgeMs);
         if (kept !== undefined) {
-          this.#decide(`keep the unused image ${record.imageId}`, { why: kept, func: "freeSpace" }, 3);
+          this.#observer.keeps(record, kept);
           continue;
         }
-        const why = `no container uses it; ${usedText(record)}; ${freed} bytes are free so far`;
-        this.#decide(`remove image ${record.imageId} to free ${record.sizeBytes} bytes`, { why, func: "freeSpace" });
+        this.#observer.removes(record, freed);
         try {
           await this.deps.runtime.removeImage(record.imageId, signal);
         } catch (error) {
@@ -147,19 +139,4 @@ export class ImageGcManager {
     for (const imageId of this.#records.keys()) if (!present.has(imageId)) this.#records.delete(imageId);
     return inUse;
   }
-
-  #decide(what: string, { func, ...fact }: Reasons, level: 1 | 3 = 1): void {
-    const upstream = { file: FILE, func };
-    this.deps.trace.emit({ kind: "decision", what, ...fact, upstream }, { actor: "kubelet", level });
-  }
-}
-
-interface Reasons {
-  readonly why: string;
-  readonly func: string;
-  readonly constants?: readonly Constant[];
-}
-
-function usedText({ lastUsedMs }: ImageRecord): string {
-  return lastUsedMs === 0 ? "this kubelet has not seen one" : `last used ${rfc3339(lastUsedMs)}`;
 }

@@ -14,6 +14,7 @@ import { factFor } from "../../util/release/facts.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import { ProberMetrics } from "./prober-metrics.js";
+import { ProberObserver } from "./prober-observer.js";
 import { ProbeResultsManager, parseContainerId } from "./results.js";
 import { PROBE_TYPES, type ProbeType, probeOf } from "./spec.js";
 import { type ProbeView, ProbeWorker } from "./worker.js";
@@ -155,8 +156,7 @@ export class ProbeManager implements AsyncDisposable {
 
   /** Upstream's worker recovers from a panic and goes on; ours ends, and the pod's next sync starts a new one. */
   #failed(what: string, error: unknown): void {
-    const message = `the ${what} ended: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-    this.deps.trace.emit({ kind: "error", message }, { actor: "kubelet" });
+    new ProberObserver(this.deps.trace).workerFailed(what, error);
   }
 
   /** Removes a stopped worker at once, though it may still have a probe under way. */

@@ -8,10 +8,9 @@ import type { ProbeResult } from "../container/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
 import type { ProberMetrics } from "./prober-metrics.js";
+import { ProberObserver } from "./prober-observer.js";
 import { type ProbeResultsManager, parseContainerId } from "./results.js";
 import type { ProbeType } from "./spec.js";
-
-const FILE = "pkg/kubelet/prober/worker.go";
 
 /** The result before a container's first probe. */
 const INITIAL_RESULTS: Readonly<Record<ProbeType, ProbeResult>> = {
@@ -176,7 +175,7 @@ export class ProbeWorker {
   }
 
   #set(result: ProbeResult): void {
-    const { type, pod, container } = this.options;
+    const { pod } = this.options;
     const containerId = this.#containerId;
     if (containerId === undefined) return;
     const { trace, results } = this.deps;
@@ -184,10 +183,6 @@ export class ProbeWorker {
     const id = trace.newId();
     const changed = results.set(containerId, result, pod, trace.keepScope({ causedBy: id }).scope);
     if (changed === undefined) return;
-    const subject = `container ${container.name} of ${podText(pod)}`;
-    const from = changed.before === undefined ? {} : { from: changed.before };
-    const upstream = { file: FILE, func: "doProbe" };
-    const fact = { kind: "state", subject, what: `${type} probe`, ...from, to: result, upstream } as const;
-    trace.emit(fact, { actor: "kubelet", id });
+    new ProberObserver(trace).result(this.options, changed.before, result, id);
   }
 }

@@ -28,7 +28,7 @@ export interface ObjectRef {
  * Differs: the first list wakes its waiters, where upstream polls every 10 ms.
  */
 export class ObjectCacheItem {
-  readonly #observer: ObjectObserver;
+  readonly observer: ObjectObserver;
   /** number of pods that reference the object */
   refCount = 0;
   /** Unix ms of the last read; 0: never read */
@@ -47,7 +47,7 @@ export class ObjectCacheItem {
     readonly deps: ObjectCacheItemDeps,
     readonly ref: ObjectRef,
   ) {
-    this.#observer = new ObjectObserver(deps.trace, `${ref.kind} ${ref.namespace}/${ref.name}`);
+    this.observer = new ObjectObserver(deps.trace, `${ref.kind} ${ref.namespace}/${ref.name}`);
     this.startIfNeeded();
   }
 
@@ -114,13 +114,13 @@ export class ObjectCacheItem {
   /** Never rejects: only the next watch and close() wait for it. */
   async #follow(signal: AbortSignal): Promise<void> {
     const backoff = new ReflectorBackoff(this.deps);
-    this.#observer.watch("started");
+    this.observer.watch("started");
     while (!signal.aborted) {
       try {
         await this.#reflect(signal);
       } catch (error) {
         if (signal.aborted) break;
-        this.#observer.failed(error);
+        this.observer.failed(error);
         if (isOwnBug(error)) {
           // The next read starts a new watch.
           this.#watching = undefined;
@@ -131,7 +131,7 @@ export class ObjectCacheItem {
         await backoff.wait(signal).catch(() => undefined);
       }
     }
-    this.deps.trace.because(this.#stoppedBy, () => this.#observer.watch("stopped"));
+    this.deps.trace.because(this.#stoppedBy, () => this.observer.watch("stopped"));
   }
 
   async #reflect(signal: AbortSignal): Promise<void> {
@@ -166,7 +166,7 @@ export class ObjectCacheItem {
     const to = versionOf(object);
     this.#object = object;
     if (from === to) return;
-    this.#observer.version(from, to);
+    this.observer.version(from, to);
   }
 }
 

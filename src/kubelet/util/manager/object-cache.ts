@@ -121,9 +121,7 @@ export class ObjectCache implements AsyncDisposable {
   }
 
   #stopWatching(item: ObjectCacheItem, why: string, constants: readonly Constant[]): void {
-    const { namespace, name } = item.ref;
-    const what = `stop watching ${this.kind} ${namespace}/${name}`;
-    this.deps.trace.emit({ kind: "decision", what, why, constants }, { actor: "kubelet", level: 2 });
+    item.observer.stopsWatching(why, constants);
     this.#stop(item);
   }
 

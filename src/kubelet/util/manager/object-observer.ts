@@ -1,3 +1,4 @@
+import type { Constant } from "../../../trace/events.js";
 import type { Trace } from "../../../trace/trace.js";
 import { isOwnBug, messageOf } from "../../../util/errors.js";
 import { KubeletObserver } from "../../types/observer.js";
@@ -18,6 +19,11 @@ export class ObjectObserver extends KubeletObserver {
   version(from: string, to: string): void {
     const file = "staging/src/k8s.io/client-go/tools/cache/reflector.go";
     this.state(this.subject, "version", to, "watchHandler", { from, file });
+  }
+
+  stopsWatching(why: string, constants: readonly Constant[]): void {
+    const func = constants.length === 0 ? "Get" : "stopIfIdle";
+    this.decision(`stop watching ${this.subject}`, why, func, { level: 2, constants });
   }
 
   watch(to: "started" | "stopped"): void {
