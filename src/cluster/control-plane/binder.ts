@@ -1,9 +1,11 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
+import { defined } from "../../util/defined.js";
 import { type AuthorizedDeps, authorizeLocally } from "../apiserver/auth/authorized-client.js";
 import { reportRequest } from "../apiserver/auth/report-request.js";
 import type { ActionHandler } from "../apiserver/registry/rest/action.js";
 import type { Registry } from "../apiserver/registry/rest/registry.js";
+import { admissionReporter } from "../apiserver/registry/rest/stages.js";
 import type { Binder } from "../scheduler/framework.js";
 
 /** The scheduler's binder: the handler of `POST pods/binding`, so the same rules apply as over HTTPS. */
@@ -30,7 +32,8 @@ export function createBinder(deps: BinderDeps, user: UserInfo): Binder {
       },
       target: { kind: "Node", name: nodeName },
     };
-    const context = { user, warnings: [] };
+    const report = admissionReporter(deps.trace);
+    const context = { user, warnings: [], ...defined({ report }) };
     await reportRequest(deps, user, request, async () => {
       await authorizeLocally(deps, user, request);
       return handler({ context, registry, namespace, name, body, query: new URLSearchParams() });

@@ -44,6 +44,7 @@ async function openInEtcd(
   onPublished: OnPublished,
 ): Promise<ClusterState> {
   const { watchBacklog, ending } = options;
+  reportEtcd(options, etcd);
   const [{ openEtcd }, { keySpace }] = await Promise.all([
     import("../apiserver/storage/etcd/open.js"),
     import("../apiserver/storage/etcd/kind-of-key.js"),
@@ -82,6 +83,16 @@ export async function stateProblem({ etcd }: ControlPlaneOptions, error: unknown
   }
   const hint = "The disk that keeps its state says so: see to its space and its health.";
   return new LabError("FAILED", `the control plane cannot start: ${error.message}`, hint, { cause: error });
+}
+
+/** Reports what a storage factory makes of its configuration. */
+function reportEtcd({ trace }: ControlPlaneOptions, { servers, caFile, certFile, keyFile }: EtcdConfig): void {
+  const file = "staging/src/k8s.io/apiserver/pkg/storage/storagebackend/factory/factory.go";
+  const files = [caFile, certFile, keyFile].filter((one) => one !== undefined);
+  const tls = files.length === 0 ? "no TLS files are named" : `TLS by ${files.join(", ")}`;
+  const what = `newETCD3Storage: a client of etcd at ${servers.join(", ")}`;
+  const why = `the storage type is etcd3, the only one; ${tls}`;
+  trace.emit({ kind: "decision", what, why, upstream: { file, func: "Create" } }, { actor: "apiserver", level: 3 });
 }
 
 function reporter({ trace }: ControlPlaneOptions): (message: string) => void {

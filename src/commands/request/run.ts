@@ -103,8 +103,9 @@ export async function followRequest(
   await until(() => wayOf(facts, request).filter(isDispatch).length >= events, signal);
   const problem = problemOf(response);
   const unicode = hasUnicode(context.env);
+  const named = (options.verbosity ?? 1) >= 2;
   const resultIn = (columns: number, say?: Say) =>
-    requestResult(request, problem, wayOf(facts, request, say), { columns, unicode, say });
+    requestResult(request, problem, wayOf(facts, request, say, named), { columns, unicode, say });
   context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }

@@ -22,9 +22,10 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
   [/\/pkg\/admission\//, "admission"],
   [/\/negotiation\/|\/serializer\//, "codec"],
   [/\/responsewriters\//, "response"],
-  [/\/endpoints\/handlers\/|\/server\/(?:healthz|mux|routes)\/|\/pkg\/routes\//, "handler"],
+  [/\/endpoints\/handlers\/|\/server\/(?:healthz|mux|routes)\/|\/pkg\/routes\/|\/endpoints\/installer/, "handler"],
   [/\/registry\/rest\//, "strategy"],
   [/\/storage\/cacher\//, "watches"],
+  [/\/core\/pod\/storage\//, "strategy"],
   [/\/storage\/|\/registry\/generic\//, "storage"],
 ];
 
@@ -32,8 +33,9 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
  * The API server's facts about a request and about the watch event of the stored version, in order. An unanswered
  * request has the stages that it reached.
  * @param say the language of the texts; default: English
+ * @param named with what only names a function on the way
  */
-export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: Say): readonly WayStep[] {
+export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: Say, named = false): readonly WayStep[] {
   const graph = TraceGraph.of(facts);
   const direct = graph.effectsOf(request).filter(({ actor }) => actor === "apiserver");
   const stored = direct.filter((event) => event.kind === "state");
@@ -43,7 +45,7 @@ export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: S
   ]);
   const beganMs = startMs(request);
   return facts
-    .filter((event) => all.has(event))
+    .filter((event) => all.has(event) && (named || event.kind !== "note"))
     .flatMap((event) => stageOf(say === undefined ? event : translated(event, say)) ?? [])
     .map(({ atMs, ...stage }, i) => ({ number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage }));
 }
@@ -58,6 +60,10 @@ function stageOf(event: TraceEvent): Omit<WayStep, "number"> | undefined {
     const { upstream, atMs, from, to } = event;
     const text = `${event.subject}: ${event.what} ${from === undefined ? "" : `${from} → `}${to}`;
     return { atMs, part: partOf(upstream), text, ...defined({ upstream }) };
+  }
+  if (event.kind === "note" && event.upstream !== undefined) {
+    const { upstream, atMs, text } = event;
+    return { atMs, part: partOf(upstream), text, upstream };
   }
   if (event.kind !== "decision") return undefined;
   const { upstream, atMs, what: text, why, changes } = event;

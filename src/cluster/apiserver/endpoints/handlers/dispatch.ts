@@ -3,6 +3,7 @@ import type { Connecter } from "../connect.js";
 import type { Exchange } from "../exchange.js";
 import { LIST_TYPES, OBJECT_TYPES, requireAcceptable } from "../media-types.js";
 import { isTrue } from "../request-info.js";
+import { reportRoute } from "../route-report.js";
 import type { Target } from "../routes.js";
 import { actionHandler, notImplemented, runAction } from "./action.js";
 import type { HandlerDeps } from "./deps.js";
@@ -20,6 +21,7 @@ const LOG_TYPES = ["text/plain", ...OBJECT_TYPES];
 export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { method } = exchange;
   const connecter = connecterOf(deps, target);
+  if (exchange.report !== undefined) reportRoute(exchange.report, exchange, target, connecter !== undefined);
   // A connection takes any type: the pod or node behind it decides.
   if (method === "PATCH" && connecter === undefined) requirePatchType(exchange);
   requireTargetAcceptable(exchange, target);

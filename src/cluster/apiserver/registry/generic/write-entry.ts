@@ -1,15 +1,19 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
-import type { StateFact } from "../../../../trace/events.js";
+import type { StateFact, Upstream } from "../../../../trace/events.js";
 import { versionOf } from "../../../../trace/scope.js";
 import { defined } from "../../../../util/defined.js";
 import type { ConditionalWrite, StoredEntry } from "../../storage/storage.js";
 import type { RequestContext } from "../rest/registry.js";
-import type { Stage } from "../rest/stages.js";
+import type { ReportStage, Stage } from "../rest/stages.js";
 import type { StoreCore } from "./store-core.js";
 
 const SECRETS = "secrets";
 const ETCD3 = "staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go";
+const TRANSFORM = {
+  file: "staging/src/k8s.io/apiserver/pkg/storage/value/encrypt/identity/identity.go",
+  func: "TransformToStorage",
+};
 /** Functions of that file. */
 const CREATE = "Create";
 const DELETE = "conditionalDelete";
@@ -22,6 +26,7 @@ export async function createEntry(
   key: string,
   object: KubeObject,
 ): Promise<StoredEntry | undefined> {
+  if (context.report !== undefined) reportEncoding(core, context.report, key);
   const created = await core.storage.create(key, core.toStored(object), core.writing);
   context.report?.(transactionStage(core, CREATE, { key, expectedRevision: 0, write: "put" }, created));
   return reportWrite(core, "Create", created);
@@ -39,6 +44,18 @@ export async function deleteEntry(
   const deleted = reportWrite(core, "Delete", outcome, entry);
   if (deleted !== undefined) await core.hooks?.afterDelete(core.read(deleted));
   return deleted;
+}
+
+/** Reports what a new object goes through on its way to bytes, in the order of etcd3's Create. */
+function reportEncoding({ writing: { ttlSeconds } }: StoreCore, report: ReportStage, key: string): void {
+  const name = (what: string, upstream: Upstream) => report({ what, why: "", upstream, isName: true });
+  const ttl =
+    ttlSeconds === undefined
+      ? `no TTL for ${key}: objects of this kind stay until they are deleted`
+      : `a TTL of ${ttlSeconds} s for ${key}: then it is deleted`;
+  name(`resourceVersion of ${key} is not set: only a new object can be created`, { file: ETCD3, func: CREATE });
+  name(ttl, { file: ETCD3, func: "ttlOpts" });
+  name(`store the bytes of ${key} as they are: no encryption at rest is configured`, TRANSFORM);
 }
 
 /** The condition of a write, what it does in either case, and which case it was. */

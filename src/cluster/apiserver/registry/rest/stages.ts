@@ -12,11 +12,17 @@ import type { StoredEntry } from "../../storage/storage.js";
 /** The file of the functions that run admission plugins. */
 export const ADMISSION_FILE = "staging/src/k8s.io/apiserver/pkg/admission/chain.go";
 
+/** What a scheduler's write to `pods/binding` reaches. */
+export const BINDING = "BindingREST.Create";
+
 /** The `-v` level from which a terminal shows what the API server does with each request. */
 export const STAGE_LEVEL: Level = 3;
 
 /** One stage of a request's way through the API server. */
-export type Stage = Omit<DecisionFact, "kind" | "auditId">;
+export interface Stage extends Omit<DecisionFact, "kind" | "auditId"> {
+  /** a name on the way, which changes and refuses nothing: a note, that lists of stages show at -v 2 */
+  readonly isName?: boolean;
+}
 
 /** What tells where the secrets of an object are. */
 export interface ResourceRow {
@@ -32,17 +38,21 @@ export type ReportStage = (stage: Stage) => void;
 /** @returns undefined if no trace keeps stages */
 export function stageReporter(trace: Trace, auditId?: string): ReportStage | undefined {
   if (!trace.wants(STAGE_LEVEL)) return undefined;
-  return (stage) => {
-    trace.emit({ kind: "decision", ...stage, ...defined({ auditId }) }, { actor: "apiserver", level: STAGE_LEVEL });
+  const options = { actor: "apiserver", level: STAGE_LEVEL } as const;
+  return ({ isName, ...stage }) => {
+    const { what: text, upstream } = stage;
+    if (isName === true) trace.emit({ kind: "note", text, ...defined({ upstream }) }, options);
+    else trace.emit({ kind: "decision", ...stage, ...defined({ auditId }) }, options);
   };
 }
 
-/** For writes of a client in this process, whose stages are as many as the controllers' writes: what admission changes or refuses. */
+/** For writes of a client in this process, whose stages are as many as the controllers' writes: bindings, and what admission changes or refuses. */
 export function admissionReporter(trace: Trace): ReportStage | undefined {
   const report = stageReporter(trace);
   if (report === undefined) return undefined;
   return (stage) => {
-    if (/^(?:change|refuse) /.test(stage.what) && stage.upstream?.file === ADMISSION_FILE) report(stage);
+    const changes = /^(?:change|refuse) /.test(stage.what) && stage.upstream?.file === ADMISSION_FILE;
+    if (changes || stage.upstream?.func === BINDING) report(stage);
   };
 }
 

@@ -6,6 +6,7 @@ import type { Wire } from "../../../../../staging/apimachinery/wire.js";
 import type { Clock } from "../../../../../util/clock.js";
 import type { ActionHandler, ActionRequest } from "../../rest/action.js";
 import { timestamp } from "../../rest/object-meta.js";
+import { BINDING } from "../../rest/stages.js";
 import { gateNames } from "./scheduling-gates.js";
 
 type Binding = Wire<V1Binding>;
@@ -29,6 +30,9 @@ export function bindingHandler(clock: Clock): ActionHandler {
     // Upstream returns a plain error here instead of a Status, hence 500.
     if (problem !== undefined) throw internalError(problem);
     const nodeName = (body as Binding | undefined)?.target.name ?? "";
+    const binds = `assign ${namespace ?? ""}/${name} to node ${nodeName}: the pod changes, the Binding is not stored`;
+    const upstream = { file: "pkg/registry/core/pod/storage/storage.go", func: BINDING };
+    context.report?.({ what: binds, why: "", upstream, isName: true });
     const annotations = body?.metadata.annotations;
     await registry.store("pods").update(context, namespace, name, "binding", (pod) => {
       if (pod === undefined) throw internalError(`pod ${name} is gone`);
