@@ -54,7 +54,7 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
       });
     assert.match(other(["shell"], "").stderr, /no lab is running/);
     await using terminal = new Terminal(["learn", "start", "heartbeats"], { home });
-    await terminal.shows(/❯ run it/);
+    await terminal.shows(/^n run it/m);
     assert.match(
       other(["status"], "").stdout,
       /Step 1 of 9: A node joins[\s\S]*\$ kubelab lease --node[\s\S]*at a prompt/,
@@ -87,11 +87,11 @@ suiteNeeding(["tmux", "kubectl"], "a second terminal", () => {
     assert.match(other(["shell"], "exit 0\n").stderr, /^lab tokens; also running: heartbeats \(kubelab learn shell ID/);
     assert.equal(other(["shell", "heartbeats"], "exit 0\n").stderr, "");
     // A command in the shell of a lab is about that lab, although another one is newer, or runs in the background.
-    const own = other(["shell", "1"], "kubelab learn status; kubelab learn check; exit 0\n");
+    const own = other(["shell", "1"], "kubelab learn status; kubelab learn check; kubelab learn stop; exit 0\n");
     assert.match(own.stdout, /\$ kubelab lease --node[\s\S]*Lab heartbeats waits at a prompt/);
     assert.equal(
       own.stderr,
-      "error: played in another terminal: heartbeats\nAnswer there. Its present step: kubelab learn status\n",
+      "error: not yet\nkubelab learn next\nerror: played in another terminal: heartbeats\nAnswer there. Its present step: kubelab learn status\n",
     );
     assert.match(other(["status", "1"], "").stdout, /Lab heartbeats waits at a prompt/);
     other(["stop"], "");
@@ -111,7 +111,7 @@ suiteNeeding(["tmux"], "the shell of a lab in Chinese", () => {
     const home = newHome();
     homes.push(home);
     await using lab = new Terminal(["learn", "start", "heartbeats", "--lang", "zh"], { home });
-    await lab.shows(/❯ [\s\S]*回车确定/);
+    await lab.shows(/^n 运行/m);
     const env = { SHELL: "/bin/sh", PS1: "in the lab> " };
     await using english = new Terminal(["learn", "shell", "--lang", "en"], { home, env });
     const opened = await english.shows(/in the lab>/);
@@ -131,13 +131,10 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
   test("an exam has a time and no hints; who hands it in too early gets a result, and exit code 1", async () => {
     const home = homeWith({ done: steps.slice(0, 1) });
     await using terminal = new Terminal(["learn", "start", LAB, "--exam", "9"], { home });
-    const first = await terminal.shows(/Step 1 of 5[\s\S]*What now\? \(9 min left\)[\s\S]*hand in and leave/, true);
+    const first = await terminal.shows(/Step 1 of 5[\s\S]*\(9 min left\)[\s\S]*X hand in/, true);
     assert.match(first, /an exam: 9 min, no hints/);
-    assert.doesNotMatch(first, /give me a hint|show me/);
-    terminal.press("End");
-    terminal.press("Down", "Down", "Down");
-    await terminal.shows(/❯ hand in and leave/);
-    terminal.press("Enter");
+    assert.doesNotMatch(first, /h hint|d solve/);
+    terminal.press("x", "q", "X");
     await terminal.shows(
       /Exam: 0 of 30 points, 1 of 9 min used\.\nNot finished: 5 of 5 steps left\.[\s\S]*ended with 1/,
     );
@@ -147,7 +144,7 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
   test("Ctrl-C hands an exam in", async () => {
     const home = homeWith({ done: [] });
     await using terminal = new Terminal(["learn", "start", LAB, "--exam", "9"], { home });
-    await terminal.shows(/Step 1 of 5[\s\S]*What now\? \(9 min left\)/, true);
+    await terminal.shows(/Step 1 of 5[\s\S]*\(9 min left\)/, true);
     terminal.press("C-c");
     await terminal.shows(/Exam: 0 of 30 points, 1 of 9 min used\.[\s\S]*ended with 130/);
     assert.equal(saved(home)?.exam?.isFinished, false);
@@ -156,9 +153,9 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
   test("a result, what the learner knows, and the next lab without leaving", async () => {
     const home = homeWith({ done: steps.slice(0, -1), hints: 1 });
     await using terminal = new Terminal(["learn", "start", LAB], { home, rows: 50 });
-    await terminal.shows(/Step 5 of 5[\s\S]*❯ check/);
-    terminal.press("Down", "Down", "Enter");
-    const end = await terminal.shows(/What now\?\n❯ next lab: [\s\S]*back to the menu\s+quit/);
+    await terminal.shows(/Step 5 of 5[\s\S]*^c check/m);
+    terminal.press("d");
+    const end = await terminal.shows(/^next lab: [\s\S]*^n next {2}l list {2}q quit/m);
     assert.match(end, /What you now know\n( {2}- [^\n]*\n){3}/);
     assert.match(
       end,
@@ -174,10 +171,10 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
   test("from there the menu points at the next lab", async () => {
     const home = homeWith({ done: steps.slice(0, -1) });
     await using terminal = new Terminal(["learn", "start", LAB], { home, rows: 50 });
-    await terminal.shows(/Step 5 of 5[\s\S]*❯ check/);
-    terminal.press("Down", "Down", "Enter");
-    await terminal.shows(/What now\?\n❯ next lab: /);
-    terminal.press("Down", "Enter");
+    await terminal.shows(/Step 5 of 5[\s\S]*^c check/m);
+    terminal.press("d");
+    await terminal.shows(/^next lab: /m);
+    terminal.press("l");
     await terminal.shows(/Which lab\?[\s\S]*❯ +i9 /, true);
     terminal.press("q");
     await terminal.shows(/ended with 0/);
@@ -187,8 +184,10 @@ suiteNeeding(["tmux", "openssl"], "the end of a lab", () => {
     const home = homeWith({ done: steps, finishedAtMs: 2 });
     const before = saved(home);
     await using terminal = new Terminal(["learn", "start", LAB], { home });
-    await terminal.shows(/finished this lab with 30 of 30 points\. Play it again\?[\s\S]*❯ play it again\s+not now/);
-    terminal.press("Down", "Enter");
+    await terminal.shows(
+      /finished this lab with 30 of 30 points\. Play it again\?[\s\S]*❯ 1 play it again\s+2 not now/,
+    );
+    terminal.press("2");
     await terminal.shows(/ended with 0/);
     assert.deepEqual(saved(home), before);
   });

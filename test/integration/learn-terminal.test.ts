@@ -34,21 +34,18 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Down");
     await terminal.shows(/❯ {3}1 .*Ready/);
     terminal.press("Enter");
-    const step = await terminal.shows(/What now\?[\s\S]*❯ run it/);
-    assert.match(step, /leave the lab/);
+    const step = await terminal.shows(/^n run it .*q quit$/m);
+    assert.match(step, /─{79}\nn run it/);
     terminal.press("Enter");
-    await terminal.shows(/Step 2 of[\s\S]*❯ continue/);
-    terminal.press("Up");
-    terminal.press("Down");
-    await terminal.shows(/❯ show the picture of the step/);
-    terminal.press("Enter");
-    await terminal.shows(/The picture of the step:\s+file:[\s\S]*❯ continue/);
+    await terminal.shows(/Step 2 of[\s\S]*^n next/m);
+    terminal.press("l");
+    await terminal.shows(/1 +A node joins.* done\n +2 .* now[\s\S]*^n next/m);
+    terminal.press("p");
+    await terminal.shows(/The picture of the step:\s+file:[\s\S]*^n next/m);
     // A letter more in the same input changes nothing.
     terminal.press("px");
-    await terminal.shows(/(The picture of the step:\s+file:[\s\S]*){2}❯ continue[\s\S]*p shows the picture/);
-    for (let presses = 0; presses < 3; presses++) terminal.press("Down");
-    await terminal.shows(/❯ leave the lab/);
-    terminal.press("Enter");
+    await terminal.shows(/(The picture of the step:\s+file:[\s\S]*){2}^n next/m);
+    terminal.press("q");
     await terminal.shows(/1 of \d+ steps done[\s\S]*Which lab\?/);
   });
 
@@ -81,7 +78,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("Enter");
     await terminal.shows(/k kill .*q quit/);
     terminal.press("q");
-    await terminal.shows(/relists? of kubelab[\s\S]*❯ back to the menu/);
+    await terminal.shows(/relists? of kubelab[\s\S]*^l back to the menu/m);
     terminal.press("Enter");
     await terminal.shows(/❯ {3}kubelab pleg/);
   });
@@ -89,7 +86,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
   test("Ctrl-C in a prompt: 130, the terminal is as it was, nothing is left", async () => {
     const before = labFolders();
     await using terminal = open(["learn", "start", "heartbeats"]);
-    await terminal.shows(/What now\?[\s\S]*❯ run it/);
+    await terminal.shows(/^n run it/m);
     assert.equal(labFolders().length, before.length + 1);
     terminal.press("C-c");
     const end = await terminal.shows(/ended with \d+\s+\S*icanon/);
@@ -98,14 +95,13 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.deepEqual(labFolders(), before);
   });
 
-  test("q leaves a lab at its prompt as the menu does, but is a letter of a text that is typed", async () => {
+  test("+ and - change the speed of time at the prompt; q leaves a lab", async () => {
     await using terminal = open(["learn", "start", "heartbeats"]);
-    const step = await terminal.shows(/❯ run it[\s\S]*q leaves/);
-    assert.match(step, /^up and down choose, .*; q leaves$/m);
-    terminal.press("Down", "Down", "Enter");
-    await terminal.shows(/Speed factor\?/);
-    terminal.press("q", "Enter");
-    await terminal.shows(/q is not a speed[\s\S]*❯ run it/);
+    await terminal.shows(/^n run it/m);
+    terminal.press("+");
+    await terminal.shows(/time runs 20x[\s\S]*^n run it/m);
+    terminal.press("-");
+    await terminal.shows(/time runs 10x[\s\S]*^n run it/m);
     terminal.press("q");
     await terminal.shows(/0 of 9 steps done\. Continue with: kubelab learn start heartbeats\s+ended with 0/);
   });
@@ -113,7 +109,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
   test("a terminal that is closed: the lab is taken away all the same", async () => {
     const before = labFolders();
     const terminal = open(["learn", "start", "heartbeats"]);
-    await terminal.shows(/What now\?[\s\S]*❯ run it/);
+    await terminal.shows(/^n run it/m);
     const folder = labFolders().find((name) => !before.includes(name)) ?? "";
     await terminal[Symbol.asyncDispose]();
     // Ends when the lab's process has.
@@ -121,49 +117,44 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     assert.deepEqual(labFolders(), before);
   });
 
-  test("a check runs once; Esc or Ctrl-C stops a wait", async () => {
-    const before = labFolders();
-    await using terminal = open(["learn", "start", "wrong-ca-hash", "--speed", "1"]);
+  test("digits answer a question, after a verdict w and t show what decided it, and a check runs once", async () => {
+    await using terminal = open(["learn", "start", "wrong-ca-hash", "--speed", "1"], { rows: 60 });
     for (let step = 1; step <= 2; step++) {
-      await terminal.shows(new RegExp(`Step ${step} of[\\s\\S]*❯ (run it|continue)`), true);
+      await terminal.shows(new RegExp(`Step ${step} of[\\s\\S]*^n (run it|next)`, "m"), true);
       terminal.press("Enter");
     }
-    await terminal.shows(/Step 3 of[\s\S]*❯ [A-Z]/);
+    await terminal.shows(/Step 3 of[\s\S]*❯ 1 [\s\S]* 2 [\s\S]*^1-2 choose/m);
+    terminal.press("2");
+    await terminal.shows(/✓ That is what happened[\s\S]*Next: [\s\S]*^n next {2}w why {2}t trace/m);
+    terminal.press("w");
+    await terminal.shows(/(what decided it[\s\S]*){2}^n next/m);
+    terminal.press("t");
+    await terminal.shows(/ runtime | kubelet | user [\s\S]*^n next/m);
+    terminal.press("n");
+    await terminal.shows(/Step 4 of[\s\S]*^○ [\s\S]*^c check {2}h hint {2}d solve/m);
+    terminal.press("d");
+    await terminal.shows(/Next: [\s\S]*^n next/m);
     terminal.press("Enter");
-    await terminal.shows(/Step 4 of[\s\S]*❯ check/);
-    terminal.press("Down", "Down");
-    await terminal.shows(/❯ show me/);
-    terminal.press("Enter");
-    await terminal.shows(/Step 5 of[\s\S]*❯ check/);
-    terminal.press("Enter");
-    await terminal.shows(/not yet[\s\S]*❯ check\s+wait for it: up to \d+ s of the lab's time/);
-    terminal.press("Down", "Enter");
-    await terminal.shows(/waiting for: [^❯]*\(\+ -: speed of time, Esc: stop waiting\)/);
-    terminal.press("+");
-    await terminal.shows(/time runs 2x/);
-    terminal.press("Escape");
-    await terminal.shows(/time runs 2x[\s\S]*not yet[\s\S]*❯ check\s+wait for it/);
-    terminal.press("Down", "Enter");
-    await terminal.shows(/wait for it[^\n]*\n[^❯]*waiting for: /);
-    terminal.press("C-c");
-    assert.match(await terminal.shows(/ended with \d+/), /ended with 130/);
-    assert.deepEqual(labFolders(), before);
+    await terminal.shows(/Step 5 of[\s\S]*^c check/m);
+    terminal.press("c");
+    await terminal.shows(/✗ not yet[\s\S]*^c check/m);
+    terminal.press("h");
+    await terminal.shows(/Hint 1 of[\s\S]*^c check/m);
   });
 
   test("a terminal of 60 columns, then of 100: no line is torn, in Chinese too", async () => {
     await using terminal = open(["learn", "start", "tokens", "--lang", "zh"], { columns: 60 });
-    const narrow = await terminal.shows(/接下来/, true);
+    const narrow = await terminal.shows(/^n (运行|继续)/m, true);
     assert.ok(widest(narrow) <= 60, narrow);
     terminal.resize(100, 30);
-    terminal.press("Down");
-    await terminal.shows(/❯ /);
+    await terminal.shows(/─{99}\nn (运行|继续)/);
     terminal.press("C-c");
     await terminal.shows(/ended with 130/);
   });
 
   test("NO_COLOR: not one colour, but the prompt works", async () => {
     await using terminal = open(["learn", "start", "heartbeats"], { env: { NO_COLOR: "1" } });
-    await terminal.shows(/❯ run it/);
+    await terminal.shows(/^n run it/m);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
     assert.doesNotMatch(terminal.colouredScreen(), /\u001b\[[0-9;]*(3[0-7]|9[0-7])m/);
     terminal.press("C-c");
@@ -172,11 +163,11 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
 
   test("TERM=dumb, as with a screen reader: numbers to type, and the cursor stays", async () => {
     await using terminal = open(["learn", "start", "heartbeats"], { env: { TERM: "dumb" } });
-    await terminal.shows(/What now\?\s+1\) run it[\s\S]*Type a number from 1 to 4:$/);
+    await terminal.shows(/1\) run it[\s\S]*7\) quit\s+Type a number from 1 to 7:$/);
     terminal.press("1", "Enter");
-    await terminal.shows(/Step 2 of[\s\S]*1\) continue[\s\S]*Type a number from 1 to 4:$/);
+    await terminal.shows(/Step 2 of[\s\S]*1\) next[\s\S]*Type a number from 1 to 7:$/);
     terminal.press("9", "Enter");
-    await terminal.shows(/to 4: 9\s+Type a number from 1 to 4:$/);
+    await terminal.shows(/to 7: 9\s+Type a number from 1 to 7:$/);
     terminal.press("C-c");
     await terminal.shows(/ended with 130/);
   });

@@ -55,6 +55,7 @@ export class MemoryPlace implements LabEnvironment, CommandRunner {
   readonly outputs = new Map<string, CommandResult>();
   readonly clock = new InstantClock();
   readonly facts = new LabFacts(this.clock);
+  readonly seesWrites = true;
   readonly wall = this.clock;
   readonly patienceMs = 0;
   readonly given = { server: "https://memory", kubeconfig: "/none", kubeVersion: "1.30", folder: this.folder };

@@ -17,6 +17,20 @@ export function hasKeys(streams: ProcessStreams): boolean {
   return hasRawMode(streams) && streams.stderr.isTTY === true;
 }
 
+/** Whether the program in the foreground of the terminal reads whole lines: editors and shells read keys. */
+export async function isInLineMode(): Promise<boolean> {
+  const { spawn } = await import("node:child_process");
+  const stty = spawn("stty", ["-a"], { stdio: ["inherit", "pipe", "ignore"] });
+  let settings = "";
+  stty.stdout.on("data", (text) => {
+    settings += String(text);
+  });
+  return new Promise((resolve) => {
+    stty.once("error", () => resolve(false));
+    stty.once("close", () => resolve(/(?<!-)\bicanon\b/.test(settings)));
+  });
+}
+
 /**
  * Passes each key to `press` until `q`, Ctrl-C, Ctrl-D, the end of the input or `signal`. A key that sends several characters
  * is passed whole: Delete is `\u001b[3~`. Always restores the terminal.

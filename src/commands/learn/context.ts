@@ -76,6 +76,7 @@ function environmentIn(
       const out = context.streams[stream];
       out.write(`${wrap(text, out.columns ?? PLAIN_WIDTH).join("\n")}\n`);
     },
+    unicode: hasUnicode(context.env),
     isColoured: (stream) => chalk(stream).level > 0,
     renderer: (stream) => {
       const out = context.streams[stream];

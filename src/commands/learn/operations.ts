@@ -2,6 +2,7 @@ import type { RealTarget } from "../../lab/labs/environment/own/cluster.js";
 import { leftElsewhere } from "../../lab/labs/environment/own/record.js";
 import { parseFactor } from "../../lab/labs/environment/speed.js";
 import { EMPTY_PROGRESS } from "../../lab/labs/progress/progress.js";
+import { openControlSocket } from "../../lab/labs/session/control-socket.js";
 import { askHost, type LabAnswer } from "../../lab/labs/session/detached/client.js";
 import type { LabOperation } from "../../lab/labs/session/detached/host.js";
 import { endDetached, requireDetached, startDetachedLab } from "../../lab/labs/session/detached/process.js";
@@ -16,13 +17,28 @@ import { resumeLines } from "./play/resume.js";
 import { playableNext, showResult } from "./play.js";
 import { labOfShell, labRunning, nameLabInBackground, nameTaken, requireLabOfShell } from "./taken-lab.js";
 
-/** The detached lab, and the environment in the language of `--lang`, else in the lab's. */
-interface Detached {
+/** A lab that takes operations, and the environment in the language of `--lang`, else in the lab's. */
+interface OpenLab {
   readonly env: LearnContext;
-  readonly state: HostState;
+  readonly state: Pick<HostState, "lab" | "socket"> & Partial<HostState>;
+  /** it is played at a prompt, which shows its result and starts the next lab */
+  readonly isPlayed: boolean;
 }
 
-async function openDetached(here: LearnContext): Promise<Detached> {
+/** The lab in whose shell this is, else the one in the background. */
+async function openLab(here: LearnContext): Promise<OpenLab> {
+  const own = labOfShell(here);
+  const inBackground = await detachedLab(here);
+  const played = (await runningLabs(here.context.env)).find(
+    ({ lab, pid }) => own !== "" && lab === own && pid !== inBackground?.pid,
+  );
+  const socket = played && openControlSocket(played.place);
+  if (played !== undefined && socket !== undefined)
+    return { env: here.inLanguageOfLab(played.language), state: { lab: played.lab, socket }, isPlayed: true };
+  return { ...(await openDetached(here)), isPlayed: false };
+}
+
+async function openDetached(here: LearnContext): Promise<{ readonly env: LearnContext; readonly state: HostState }> {
   await requireLabOfShell(here);
   const state = await requireDetached(here);
   const env = here.inLanguageOfLab(state.language);
@@ -30,16 +46,18 @@ async function openDetached(here: LearnContext): Promise<Detached> {
   return { env, state };
 }
 
-/** Sends an operation to the detached lab and prints its messages. @throws LabError FAILED when it does not answer */
-async function ask(detached: Detached, operation: LabOperation): Promise<LabAnswer> {
-  const outcome = await askIfRunning(detached, operation);
+type Asked = Pick<OpenLab, "env" | "state">;
+
+/** Sends an operation to a lab and prints its messages. @throws LabError FAILED when it does not answer */
+async function ask(lab: Asked, operation: LabOperation): Promise<LabAnswer> {
+  const outcome = await askIfRunning(lab, operation);
   if (outcome !== undefined) return outcome;
-  const { env, state } = detached;
+  const { env, state } = lab;
   throw new LocalizedError("FAILED", env.say("labEnded", { id: state.lab }), env.say("labEndedHint"));
 }
 
 /** As `ask`. @returns undefined: its process was killed */
-async function askIfRunning({ env, state }: Detached, operation: LabOperation): Promise<LabAnswer | undefined> {
+async function askIfRunning({ env, state }: Asked, operation: LabOperation): Promise<LabAnswer | undefined> {
   const reporter = new LabReporter(env, "stdout");
   try {
     return await askHost(
@@ -54,7 +72,7 @@ async function askIfRunning({ env, state }: Detached, operation: LabOperation): 
 }
 
 /** Restarts a lab whose process was killed, and shows its current step. @throws LabError FAILED */
-async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: Detached): Promise<void> {
+async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: OpenLab): Promise<void> {
   env.notice(env.say("takenUp", { id: lab }));
   const found = await findLabOrFolder(env, lab);
   const before = await env.store.of(found.lab);
@@ -67,7 +85,7 @@ async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersio
  * if the step is not done
  */
 export async function next(here: LearnContext, choice: string): Promise<void> {
-  const lab = await openDetached(here);
+  const lab = await openLab(here);
   const { say } = lab.env;
   const outcome = await askIfRunning(lab, choice === "" ? { op: "perform" } : { op: "perform", choice });
   if (outcome === undefined) {
@@ -84,11 +102,12 @@ export async function next(here: LearnContext, choice: string): Promise<void> {
 }
 
 /** Shows the next step; after the last one the result, and the next lab. */
-async function goOn(lab: Detached, step: string | null): Promise<void> {
+async function goOn(lab: OpenLab, step: string | null): Promise<void> {
   if (step !== null) {
     await ask(lab, { op: "present" });
     return;
   }
+  if (lab.isPlayed) return lab.env.notice(lab.env.say("leaveShell"));
   const { env, lab: played } = await findLabOrFolder(lab.env, lab.state.lab);
   await showResult(env, played, "stdout");
   const next = await playableNext(env, played);
@@ -101,7 +120,7 @@ async function goOn(lab: Detached, step: string | null): Promise<void> {
  * @throws LabError FAILED if it is not
  */
 export async function check(here: LearnContext, waits: boolean): Promise<void> {
-  const lab = await openDetached(here);
+  const lab = await openLab(here);
   const { say } = lab.env;
   const { ok, type, mayTakeMs } = await ask(lab, { op: "ask", waits });
   if (ok === false) {
@@ -115,7 +134,7 @@ export async function check(here: LearnContext, waits: boolean): Promise<void> {
 }
 
 export async function hint(here: LearnContext): Promise<void> {
-  const lab = await openDetached(here);
+  const lab = await openLab(here);
   const { ok } = await ask(lab, { op: "hint" });
   if (ok === true) return;
   lab.env.context.streams.stdout.write(`${lab.env.say(ok === false ? "noMoreHints" : "noHints")}\n`);
@@ -123,7 +142,7 @@ export async function hint(here: LearnContext): Promise<void> {
 
 /** @throws LabError USAGE if the step has nothing to solve; FAILED if the solution did not work */
 export async function solution(here: LearnContext): Promise<void> {
-  const lab = await openDetached(here);
+  const lab = await openLab(here);
   const { say } = lab.env;
   const { ok, step } = await ask(lab, { op: "solve" });
   if (ok === undefined) throw new LocalizedError("USAGE", say("nothingToSolve"), "kubelab learn next");
@@ -161,14 +180,14 @@ export async function status(here: LearnContext, given = ""): Promise<void> {
 
 /** Writes the picture of the current step, and opens it if there is a browser. */
 export async function page(here: LearnContext): Promise<void> {
-  const lab = await openDetached(here);
+  const lab = await openLab(here);
   const { path } = await ask(lab, { op: "page" });
   if (path !== undefined) (await import("./play/page.js")).showPage(lab.env, "stdout", path);
 }
 
 /** Changes the speed of the current lab's clock. @throws LabError USAGE */
 export async function speed(here: LearnContext, word: string): Promise<void> {
-  const lab = await openDetached(here);
+  const lab = await openLab(here);
   const { say, context } = lab.env;
   const factor = parseFactor(word, say);
   await ask(lab, { op: "speed", factor });

@@ -70,7 +70,7 @@ async function isWanted(env: LearnContext, lab: LabSummary): Promise<boolean> {
     { value: "again", name: say("playAgain") },
     { value: "", name: say("playNot") },
   ];
-  return (await choose(env, say("askAgain", { points }), choices)) === "again";
+  return (await choose(env, { lines: [say("askAgain", { points })], choices })) === "again";
 }
 
 /** Waits for the learner also because the menu would replace the last messages. */
@@ -78,11 +78,11 @@ async function askWhere(env: LearnContext, next: LabSummary | undefined): Promis
   const { say, language } = env;
   env.context.streams.stderr.write("\n");
   const words = next && say("goNext", { number: next.number, title: next.title[language], minutes: next.minutes });
-  const choices = [
-    ...(words === undefined ? [] : [{ value: "next", name: words }]),
-    { value: "menu", name: say("goMenu") },
-    { value: "quit", name: say("quit") },
+  const keys = [
+    ...(words === undefined ? [] : [{ key: "n", value: "next", name: say("keyNext") }]),
+    { key: "l", value: "menu", name: say("keyList") },
+    quitKey(env, "quit"),
   ];
-  const way = await choose(env, say("pressWhat"), choices, [quitKey(env, "quit")]);
+  const way = await choose(env, { lines: words === undefined ? [] : [words], keys });
   return way === "next" || way === "menu" ? way : "quit";
 }

@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter } from "node:path";
+import type { LabPlace } from "../../lab/labs/environment/environment.js";
 import { type RunningLab, runningLabs } from "../../lab/labs/session/running.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { isAbortError } from "../../util/errors.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import type { LearnContext } from "./context.js";
+import { shellPrompt } from "./shell-prompt.js";
 import { LAB_OF_SHELL, labOfShell, labRunning, nameTaken } from "./taken-lab.js";
 
 /** A shell's exit code for an unknown program. */
@@ -21,27 +23,46 @@ const LOOK_AGAIN_MS = 1_000;
 export async function openShell(here: LearnContext, given: string): Promise<void> {
   const { lab, place, language } = await runningLab(here, given || labOfShell(here));
   const env = here.inLanguageOfLab(language);
-  const { context, say } = env;
-  const { folder, programs, variables } = place;
-  const shell = context.env["SHELL"] || "/bin/sh";
-  if (context.streams.stdin.isTTY === true) env.notice(say("shellOpened", { id: lab, folder }));
-  const path = `${programs}${delimiter}${context.env["PATH"] ?? ""}`;
-  const shellEnv = { ...context.env, ...variables, PATH: path, [LAB_OF_SHELL]: lab };
-  const child = spawn(shell, [], { cwd: folder, stdio: "inherit", env: shellEnv });
-  using shellEnd = new ChildAbort(context.signal);
-  const lookout = noticeEnd(env, lab, folder, shellEnd.signal);
+  using shellEnd = new ChildAbort(env.context.signal);
+  let lookout: Promise<void> | undefined;
   try {
-    const code = await new Promise<number>((resolve, reject) => {
-      child.once("error", (cause) => {
-        reject(new LocalizedError("FAILED", say("shellMissing", { shell }), say("shellMissingHint"), { cause }));
-      });
-      child.once("close", (exit) => resolve(exit ?? EXIT_NOT_FOUND));
-    });
-    context.exitWith(code);
+    const onStart = () => {
+      lookout = noticeEnd(env, lab, place.folder, shellEnd.signal);
+    };
+    env.context.exitWith(await runShell(env, lab, place, onStart));
   } finally {
     shellEnd.abort();
     await lookout;
   }
+}
+
+/**
+ * Runs a shell in a lab's folder to its end; at a terminal its prompt shows the state of the step.
+ * @param onStart gets the shell's PID
+ * @returns its exit code
+ * @throws LabError FAILED if it cannot be started
+ */
+export async function runShell(
+  { context, say, notice }: LearnContext,
+  lab: string,
+  place: LabPlace,
+  onStart: (pid: number | undefined) => void,
+): Promise<number> {
+  const { folder, programs, variables } = place;
+  const shell = context.env["SHELL"] || "/bin/sh";
+  const isTerminal = context.streams.stdin.isTTY === true;
+  if (isTerminal) notice(say("shellOpened", { id: lab, folder }));
+  const path = `${programs}${delimiter}${context.env["PATH"] ?? ""}`;
+  const own = isTerminal ? await shellPrompt(shell, place, context.env) : { args: [], env: {} };
+  const env = { ...context.env, ...variables, PATH: path, [LAB_OF_SHELL]: lab, ...own.env };
+  const child = spawn(shell, own.args, { cwd: folder, stdio: "inherit", env });
+  onStart(child.pid);
+  return new Promise((resolve, reject) => {
+    child.once("error", (cause) => {
+      reject(new LocalizedError("FAILED", say("shellMissing", { shell }), say("shellMissingHint"), { cause }));
+    });
+    child.once("close", (exit) => resolve(exit ?? EXIT_NOT_FOUND));
+  });
 }
 
 /** Reports the end of the lab in its shell: the cluster and `kubelab` are gone, and only the learner's programs continue. */

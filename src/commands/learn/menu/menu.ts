@@ -43,11 +43,8 @@ export async function runMenu(env: LearnContext, options: InteractiveOptions, fi
 async function goOn(env: LearnContext): Promise<boolean> {
   const { say } = env;
   env.context.streams.stderr.write("\n");
-  const choices = [
-    { value: "go", name: say("goMenu") },
-    { value: "", name: say("quit") },
-  ];
-  return (await choose(env, say("pressWhat"), choices, [quitKey(env, "")])) === "go";
+  const keys = [{ key: "l", value: "go", name: say("goMenu") }, quitKey(env, "")];
+  return (await choose(env, { lines: [], keys })) === "go";
 }
 
 /** @param pointed the value of the entry that is selected first; "": the next lab */
@@ -57,7 +54,7 @@ async function chooseEntry(env: LearnContext, pointed: string): Promise<string> 
   const menu = menuOf(env, progress);
   const entries = menu.groups.flatMap((group) => group.entries);
   if (!canAsk(env) || isPlain(env)) {
-    return choose(env, [menu.about, menu.title].join("\n"), asChoices(menu));
+    return choose(env, { lines: [menu.about, menu.title], choices: asChoices(menu) });
   }
   const { menuPrompt } = await import("./menu-prompt.js");
   const { chalk, unicode } = env.renderer("stderr").options;

@@ -1,25 +1,20 @@
 import type { LabOptions } from "../../../lab/labs/environment/context.js";
 import type { RealTarget } from "../../../lab/labs/environment/own/cluster.js";
-import { parseFactor, speedByKey } from "../../../lab/labs/environment/speed.js";
 import { type LabSummary, wordFor } from "../../../lab/labs/format/library.js";
-import { HINT_PRICE } from "../../../lab/labs/progress/result.js";
-import { LabBroken } from "../../../lab/labs/session/actions.js";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
-import { type OpenSession, openSession } from "../../../lab/labs/session/open-session.js";
-import { writePicture } from "../../../lab/labs/session/picture.js";
-import type { LabSession } from "../../../lab/labs/session/session.js";
-import { isAbortError, LabError } from "../../../util/errors.js";
-import type { MessageKey } from "../../../util/i18n/catalogue.js";
-import { localized } from "../../../util/i18n/message-error.js";
+import { openSession } from "../../../lab/labs/session/open-session.js";
+import { Speaker } from "../../../lab/labs/session/speaker.js";
+import { TaskWatch } from "../../../lab/labs/session/task-watch.js";
+import { Mutex } from "../../../util/async/mutex.js";
 import { wrap } from "../../../util/text/text-width.js";
 import { withKeys } from "../../cli/terminal-keys.js";
 import { edgeWords, type LearnContext } from "../context.js";
 import { ExamTime, endExam } from "./exam.js";
 import { presentLab } from "./live.js";
-import { showPage } from "./page.js";
-import { askText, type Choice, choose, isPlain, quitKey } from "./prompt.js";
+import { isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
 import { resumeLines } from "./resume.js";
+import { Stage } from "./stage.js";
 
 export interface InteractiveOptions extends LabOptions {
   readonly real?: RealTarget;
@@ -65,10 +60,15 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
   let preparing = context.progress(say("preparing"));
   let isPrepared = false;
   const reporter = new LabReporter(env, "stderr");
-  const onMessage = (message: LabMessage) => {
-    preparing.stop();
+  const speaker = new Speaker((message) => {
     // The prompt shows the choices.
     if (message.kind !== "question") reporter.tell(options.exam === undefined ? message : withoutHelp(message));
+  });
+  let watch: TaskWatch | undefined;
+  const onMessage = (message: LabMessage) => {
+    preparing.stop();
+    speaker.emit(message);
+    watch?.note(message);
     // After the heading and after each wait, the lab still replays steps that the learner has done.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
   };
@@ -94,13 +94,18 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
   using exam = minutes === undefined ? undefined : new ExamTime(env.wall, minutes);
   if (exam !== undefined) env.notice(say("examBegins", { minutes: exam.minutes }));
   let interruption: unknown;
+  const turns = new Mutex();
+  const stage = new Stage(env, { ...open, reporter, speaker, turns, exam });
+  const end = new AbortController();
+  const serving = stage.serve(end.signal);
+  const suspend = async () => {
+    await stage.suspend();
+    await stage.noticeDone();
+  };
+  await using tasks = new TaskWatch(open.session, { random: context.random, turns, suspend });
+  watch = tasks;
   try {
-    while (open.session.step !== undefined) {
-      open.session.present();
-      const { session, environment } = open;
-      reporter.keys = { speed: environment.canSetSpeed ? say("speedKeys") : "", stop: say("waitKeys") };
-      if (!(await runStep(env, { session, environment, reporter, exam }))) break;
-    }
+    await stage.play();
   } catch (error) {
     if (exam === undefined) throw error;
     // Ctrl-C hands an exam in, so that it always has a result.
@@ -108,6 +113,8 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
     else env.notice(`\n${say("examOver")}`);
   } finally {
     reporter.stop();
+    end.abort();
+    await serving;
     await open.written();
   }
   if (exam !== undefined) await endExam(env, lab, exam);
@@ -120,177 +127,4 @@ function withoutHelp(message: LabMessage): LabMessage {
   if (message.kind !== "verdict" && message.kind !== "answer") return message;
   const { mistake: _, ...unexplained } = message;
   return unexplained;
-}
-
-interface Stage extends Pick<OpenSession, "session" | "environment"> {
-  readonly reporter: LabReporter;
-  readonly exam: ExamTime | undefined;
-}
-
-/** @returns false: the learner leaves */
-async function runStep(env: LearnContext, open: Stage): Promise<boolean> {
-  const { session } = open;
-  let hasTried = false;
-  for (;;) {
-    const { step } = session;
-    if (step === undefined) return true;
-    env.context.streams.stderr.write("\n");
-    const isQuestion = "predict" in step;
-    const choices = isQuestion ? predictions(env, open) : actions(env, open, hasTried);
-    const keys = [
-      { key: "p", value: PAGE, help: env.say("pageKey") },
-      // One stray key must not end an exam.
-      ...(open.exam === undefined ? [quitKey(env, LEAVE)] : []),
-    ];
-    const isIncident = session.definition.kind === "incident";
-    const question = env.say(isQuestion ? (isIncident ? "predictIncident" : "predictFirst") : "pressWhat");
-    const left = open.exam && env.say("examLeft", { minutes: open.exam.leftMinutes });
-    const answer = await choose(
-      env,
-      left === undefined ? question : `${question} ${left}`,
-      choices,
-      keys,
-      open.exam?.signal,
-    );
-    switch (answer) {
-      case LEAVE:
-        return false;
-      case SPEED:
-        await askSpeed(env, open);
-        break;
-      case PAGE:
-        await showPicture(env, session);
-        break;
-      case HINT:
-        // After the last hint this prints nothing, because the prompt's row already shows the end.
-        session.hint();
-        break;
-      case LOOK:
-      case WAIT:
-        if (await attempt(env, open, (signal) => session.look(answer === WAIT, signal))) return true;
-        hasTried = true;
-        break;
-      case SOLVE:
-        if (await attempt(env, open, (signal) => solveAndPerform(env, session, signal))) return true;
-        hasTried = true;
-        break;
-      default:
-        if (await attempt(env, open, (signal) => session.perform(isQuestion ? answer : undefined, signal))) return true;
-        hasTried = true;
-    }
-  }
-}
-
-/** A solution assumes the state at the step's start; the learner's later changes can block it. */
-async function solveAndPerform(env: LearnContext, session: LabSession, signal: AbortSignal): Promise<boolean> {
-  try {
-    return (await session.solve(signal)) && (await session.perform(undefined, signal));
-  } catch (error) {
-    if (!(error instanceof LabBroken)) throw error;
-    const { id } = session.definition;
-    const { stderr } = env.context.streams;
-    // Its output is above.
-    const [what = ""] = error.message.split("\n");
-    const lines = [what, env.say("solutionInTheWay", { id })].flatMap((text) => wrap(text, env.columns));
-    stderr.write(`\n${lines.join("\n")}\n`);
-    return false;
-  }
-}
-
-/** Runs `body`, which may wait. Meanwhile keys change the speed of time or end the wait. */
-async function attempt(
-  env: LearnContext,
-  { session, environment, reporter, exam }: Stage,
-  body: (signal: AbortSignal) => Promise<boolean>,
-): Promise<boolean> {
-  const { streams } = env.context;
-  const signal = exam === undefined ? env.context.signal : AbortSignal.any([env.context.signal, exam.signal]);
-  if (isPlain(env)) return body(signal);
-  const press = async (key: string) => {
-    if (key === ESC) return session.stopWaiting();
-    const factor = await speedByKey(key, environment).catch((error: unknown) => tell(env, error));
-    if (factor === undefined) return;
-    reporter.stop();
-    streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
-  };
-  return withKeys(streams, signal, body, press);
-}
-
-async function showPicture(env: LearnContext, session: LabSession): Promise<void> {
-  try {
-    showPage(env, "stderr", await writePicture(env, session.definition.id, session.picture()));
-  } catch (error) {
-    tell(env, error);
-  }
-}
-
-async function askSpeed(env: LearnContext, { environment }: Stage): Promise<void> {
-  try {
-    const factor = parseFactor(await askText(env, env.say("askSpeed"), String(environment.speed)), env.say);
-    await environment.setSpeed(factor);
-    env.context.streams.stderr.write(`${env.say("speedNow", { factor })}\n`);
-  } catch (error) {
-    tell(env, error);
-  }
-}
-
-/** Prints an error that the learner can fix by trying again, and throws others. */
-function tell(env: LearnContext, thrown: unknown): undefined {
-  const error = localized(thrown, env.say);
-  if (!(error instanceof LabError) || isAbortError(error)) throw error;
-  env.context.streams.stderr.write(`${error.message}\n`);
-  return undefined;
-}
-
-// Choices of predictions begin with a letter or a digit.
-const LEAVE = ".leave";
-const SPEED = ".speed";
-const PAGE = ".page";
-const HINT = ".hint";
-const SOLVE = ".solve";
-const LOOK = ".look";
-const WAIT = ".wait";
-
-const ESC = "\u001b";
-
-function predictions(env: LearnContext, { session, environment, exam }: Stage): Choice[] {
-  const answers = session.choices().map(({ key, text }) => ({ value: key, name: text.replaceAll("`", "") }));
-  return [...answers, ...always(env, environment.canSetSpeed, exam)];
-}
-
-/** @param hasTried a check has failed and may still succeed */
-function actions(env: LearnContext, { session, environment, exam }: Stage, hasTried: boolean): Choice[] {
-  const { say } = env;
-  const { step, hasHints, hasHint, isSolvable, isNoticed, isLookedAt, mayTakeMs } = session;
-  const seconds = Math.ceil(mayTakeMs / 1000);
-  const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";
-  const main: MessageKey =
-    step === undefined || !("do" in step || "check" in step)
-      ? "actionNext"
-      : "check" in step
-        ? "actionCheck"
-        : isElsewhere
-          ? "actionDone"
-          : "actionRun";
-  return [
-    { value: isLookedAt ? LOOK : "go", name: say(main) },
-    ...(hasTried && seconds > 0 ? [{ value: WAIT, name: say("actionWait", { seconds }) }] : []),
-    ...(isNoticed ? [{ value: LOOK, name: say("actionDoneElsewhere") }] : []),
-    // The row stays after the last hint, so that the same keys do not choose the solution below it.
-    ...(hasHints && exam === undefined
-      ? [{ value: HINT, name: hasHint ? say("actionHint", { price: HINT_PRICE }) : say("actionNoHint") }]
-      : []),
-    ...(isSolvable && (exam === undefined || isElsewhere)
-      ? [{ value: SOLVE, name: say(isElsewhere ? "actionRunHere" : "actionSolution") }]
-      : []),
-    ...always(env, environment.canSetSpeed, exam),
-  ];
-}
-
-function always({ say }: LearnContext, canSetSpeed: boolean, exam: ExamTime | undefined): Choice[] {
-  return [
-    { value: PAGE, name: say("actionPage") },
-    ...(canSetSpeed ? [{ value: SPEED, name: say("actionSpeed") }] : []),
-    { value: LEAVE, name: say(exam === undefined ? "actionLeave" : "actionHandIn") },
-  ];
 }

@@ -1,23 +1,23 @@
 import { LocalizedError } from "../../../util/i18n/message-error.js";
-import { textWidth, wrap } from "../../../util/text/text-width.js";
+import { wrap } from "../../../util/text/text-width.js";
 import type { LearnContext } from "../context.js";
+import type { KeyHint } from "./key-prompt.js";
 
-export type Choice =
-  | { readonly heading: string }
-  | { readonly value: string; readonly name: string; readonly description?: string };
+export type Choice = { readonly heading: string } | { readonly value: string; readonly name: string };
 
-/** A key that chooses without the arrow keys. */
-export interface ChoiceKey {
-  /** a letter with which no other choice begins */
-  readonly key: string;
-  readonly value: string;
-  /** with the separator before it */
-  readonly help: string;
+export interface Question {
+  /** lines above the choices */
+  readonly lines: readonly string[];
+  readonly choices?: readonly Choice[];
+  /** keys that choose at once */
+  readonly keys?: readonly KeyHint[];
+  /** ends the question with an AbortError */
+  readonly over?: AbortSignal | undefined;
 }
 
 /** `q` leaves, as in the menu. @param value the choice that leaves */
-export function quitKey({ say }: LearnContext, value: string): ChoiceKey {
-  return { key: "q", value, help: say("quitKey") };
+export function quitKey({ say }: LearnContext, value: string): KeyHint {
+  return { key: "q", value, name: say("quit") };
 }
 
 /** Whether there is a terminal for prompts. */
@@ -30,89 +30,38 @@ export function promptContext({ context }: LearnContext) {
   return { input: context.streams.stdin, output: context.streams.stderr, signal: context.signal };
 }
 
-/** Asks for a line; an empty one means `usual`. */
-export async function askText(env: LearnContext, message: string, usual: string): Promise<string> {
-  if (isPlain(env)) return (await askLine(env, `${message} (${usual}) `)) || usual;
-  const { default: input } = await import("@inquirer/input");
-  return input({ message, default: usual }, promptContext(env));
-}
-
 /**
- * Lets the learner choose with the arrow keys; on a terminal that cannot move the cursor (TERM=dumb, as with screen readers) by
- * typing a number.
- * @param over ends the question with an AbortError
- * @param keys values that a key chooses at once, with their words for the line of keys
+ * Lets the learner choose by keys; on a terminal that cannot move the cursor (TERM=dumb, as with screen readers) by typing a number.
+ * The prompt then disappears; of its choices the chosen one stays.
+ * @returns the value of the choice or the key
  * @throws LabError USAGE without a terminal
  */
-export async function choose(
-  env: LearnContext,
-  message: string,
-  choices: readonly Choice[],
-  keys: readonly ChoiceKey[] = [],
-  over?: AbortSignal,
-): Promise<string> {
+export async function choose(env: LearnContext, question: Question): Promise<string> {
   if (!canAsk(env)) {
     throw new LocalizedError("USAGE", env.say("noTerminal"), env.say("noTerminalHint"));
   }
-  if (isPlain(env)) return chooseByNumber(env, message, choices);
-  // Loads only this prompt, because all of inquirer takes longer to load than the rest of the menu.
-  const [{ default: select, Separator }, { makeTheme }] = await Promise.all([
-    import("@inquirer/select"),
-    import("@inquirer/core"),
-  ]);
-  // inquirer writes a mark before the question and repeats the answer after it.
-  const lines = wrap(message, env.columns - 3);
-  const left = env.columns - textWidth(lines.at(-1) ?? "") - 4;
-  const items = choices.map((one) => {
-    if ("heading" in one) return new Separator(one.heading);
-    // Further lines are aligned with the first one.
-    const name = wrap(one.name, env.columns - 3).join("\n  ");
-    return { ...one, name, short: textWidth(one.name) <= left ? one.name : `\n  ${name}` };
-  });
-  const help = [env.say("keysHelp"), ...keys.map((one) => one.help)].join("");
-  // A tick behind a chosen answer would look like a verdict.
-  const { idle } = makeTheme({}).prefix as { readonly idle: string };
-  const { unicode } = env.renderer("stderr").options;
-  const theme = {
-    prefix: idle,
-    icon: { cursor: unicode ? "❯" : ">" },
-    style: { keysHelpTip: () => wrap(help, env.columns - 1).join("\n") },
-  };
-  const { signal, ...streams } = promptContext(env);
-  const cancel = new AbortController();
-  const context = {
-    ...streams,
-    signal: AbortSignal.any([signal, cancel.signal, ...(over === undefined ? [] : [over])]),
-    clearPromptOnDone: false,
-  };
-  let pressed: ChoiceKey | undefined;
-  // The prompt itself moves to the choice that begins with a letter.
-  const press = (letter: string | undefined) => {
-    // More letters of the same input can follow before the prompt ends.
-    if (pressed !== undefined) return;
-    pressed = keys.find(({ key }) => key === letter);
-    if (pressed === undefined) return;
-    context.clearPromptOnDone = true;
-    cancel.abort();
-  };
-  context.input.on("keypress", press);
-  try {
-    return await select(
-      { message: lines.join("\n  "), choices: items, loop: false, theme, pageSize: pageSize(env) },
-      context,
-    );
-  } catch (error) {
-    if (pressed === undefined) throw error;
-    return pressed.value;
-  } finally {
-    context.input.off("keypress", press);
-  }
+  const { lines, choices = [], keys = [], over } = question;
+  const { input, output, signal: ofProcess } = promptContext(env);
+  const signal = over === undefined ? ofProcess : AbortSignal.any([ofProcess, over]);
+  if (isPlain(env)) return chooseByNumber(env, lines, [...choices, ...named(keys)], signal);
+  const { keyPrompt } = await import("./key-prompt.js");
+  const { chalk, unicode } = env.renderer("stderr").options;
+  const screen = () => ({ chalk, unicode, columns: output.columns || 80 });
+  const rows = choices.filter((one) => "value" in one);
+  const config = { lines, choices: rows, keys, choosing: env.say("keyChoose"), screen, stream: output };
+  const value = await keyPrompt(config, { input, output, signal, clearPromptOnDone: true });
+  const chosen = rows.find((one) => one.value === value);
+  const mark = unicode ? "❯" : ">";
+  if (chosen !== undefined) output.write(`${wrap(`${mark} ${chosen.name}`, screen().columns - 1).join("\n  ")}\n`);
+  return value;
 }
 
-/** Rows for choices, below the question and above the help. */
-function pageSize({ context }: LearnContext): number {
-  const { rows = 24 } = context.streams.stderr as { readonly rows?: number };
-  return Math.max(5, rows - 6);
+/** Keys as choices; one without a word has the word of the one before. */
+function named(keys: readonly KeyHint[]): readonly Choice[] {
+  return keys.map(({ value, key, name, sign }, i) => {
+    const isOne = name !== "" && sign === undefined;
+    return { value, name: isOne ? name : `${name || keys[i - 1]?.name} ${key}` };
+  });
 }
 
 /** Whether the terminal cannot move the cursor, as with screen readers. */
@@ -121,10 +70,15 @@ export function isPlain({ context }: LearnContext): boolean {
 }
 
 /** Prints numbered choices and asks until the answer is one of the numbers. */
-async function chooseByNumber(env: LearnContext, message: string, choices: readonly Choice[]): Promise<string> {
+async function chooseByNumber(
+  env: LearnContext,
+  lines: readonly string[],
+  choices: readonly Choice[],
+  signal: AbortSignal,
+): Promise<string> {
   const { stderr } = env.context.streams;
   const values: string[] = [];
-  stderr.write(`${message}\n`);
+  for (const line of lines) stderr.write(`${line}\n`);
   for (const one of choices) {
     if ("heading" in one) stderr.write(`${one.heading}\n`);
     else {
@@ -133,15 +87,15 @@ async function chooseByNumber(env: LearnContext, message: string, choices: reado
     }
   }
   for (;;) {
-    const answer = (await askLine(env, env.say("typeNumber", { count: values.length }))).trim();
+    const answer = (await askLine(env, env.say("typeNumber", { count: values.length }), signal)).trim();
     const value = /^\d+$/.test(answer) ? values[Number(answer) - 1] : undefined;
     if (value !== undefined) return value;
   }
 }
 
 /** @throws AbortError at the end of the input; the signal's reason */
-async function askLine({ context }: LearnContext, question: string): Promise<string> {
-  const { streams, signal } = context;
+async function askLine({ context }: LearnContext, question: string, signal: AbortSignal): Promise<string> {
+  const { streams } = context;
   const { createInterface } = await import("node:readline");
   signal.throwIfAborted();
   const lines = createInterface({ input: streams.stdin, output: streams.stderr, terminal: false });

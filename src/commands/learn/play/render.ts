@@ -1,4 +1,5 @@
 import type { ChalkInstance } from "chalk";
+import { HINT_PRICE } from "../../../lab/labs/progress/result.js";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import { tableLines } from "../../../trace/terminal/table.js";
 import { printable } from "../../../trace/terminal/text.js";
@@ -131,7 +132,7 @@ export class LabRenderer {
       }
       case "hint": {
         const { index, count, text } = message;
-        return ["", chalk.bold(say("hint", { index, count })), ...renderMarkdown(text, chalk, this.#width)];
+        return ["", `${chalk.bold(say("hint", { index, count }))} ${chalk.dim(say("hintCosts", { price: HINT_PRICE }))}`, ...renderMarkdown(text, chalk, this.#width)];
       }
       case "shown":
       case "done":

@@ -24,7 +24,11 @@ const MAX_OTHERS = 3;
  * @param events the facts of the lab
  * @returns undefined if all of them are unknown
  */
-export function evidenceFor(observations: readonly Observation[], events: readonly TraceEvent[]): Evidence | undefined {
+export function evidenceFor(
+  observations: readonly Observation[],
+  events: readonly TraceEvent[],
+  most = MAX_FACTS,
+): Evidence | undefined {
   if (observations.length === 0) return undefined;
   const graph = TraceGraph.of(events);
   const shows = new Map<TraceEvent, readonly string[]>();
@@ -35,7 +39,7 @@ export function evidenceFor(observations: readonly Observation[], events: readon
   }
   const decided = [...shows.keys()].sort((a, b) => a.atMs - b.atMs);
   const latest = decided.pop();
-  return latest === undefined ? undefined : evidenceOf(graph.chainOf(latest), decided.slice(-MAX_OTHERS), shows);
+  return latest === undefined ? undefined : evidenceOf(graph.chainOf(latest), most, decided.slice(-MAX_OTHERS), shows);
 }
 
 /** The number of a step's facts in which a cause is searched, for steps that last long. */
@@ -47,7 +51,11 @@ const MAX_SEARCHED = 300;
  * @param ofStep those since the step began
  * @returns undefined if there is none
  */
-export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly TraceEvent[]): Evidence | undefined {
+export function evidenceOfStep(
+  ofStep: readonly TraceEvent[],
+  events: readonly TraceEvent[],
+  most = MAX_FACTS,
+): Evidence | undefined {
   const graph = TraceGraph.of(events);
   const candidates = ofStep.filter(
     (one) => (one.kind === "state" || one.kind === "decision") && one.level <= 2 && !isAllowed(one),
@@ -57,7 +65,7 @@ export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly T
     const [first] = chain;
     // Activity that an earlier step began continues by itself.
     if (first !== undefined && ofStep.includes(first) && (first.actor === "user" || isOfKubectl(first)))
-      return evidenceOf(chain);
+      return evidenceOf(chain, most);
   }
   return undefined;
 }
@@ -65,6 +73,7 @@ export function evidenceOfStep(ofStep: readonly TraceEvent[], events: readonly T
 /** @param others deciding facts in addition to the last of the chain */
 function evidenceOf(
   chain: readonly TraceEvent[],
+  most: number,
   others: readonly TraceEvent[] = [],
   shows: ReadonlyMap<TraceEvent, readonly string[]> = new Map(),
 ): Evidence {
@@ -72,9 +81,7 @@ function evidenceOf(
   const kept = new Set([...others, chain.at(-1)]);
   // The origin matters less than the other deciding facts.
   if (apart.length === 0) kept.add(chain[0]);
-  const facts = [...apart, ...mostTelling(chain, kept, MAX_FACTS - apart.length)].sort(
-    (a, b) => startMs(a) - startMs(b),
-  );
+  const facts = [...apart, ...mostTelling(chain, kept, most - apart.length)].sort((a, b) => startMs(a) - startMs(b));
   // A request's start is computed from rounded times: an effect can seem to begin before it.
   const [firstMs = 0] = facts.map(startMs);
   return {

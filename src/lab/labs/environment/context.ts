@@ -24,6 +24,8 @@ export interface LabContext {
   readonly wall: SystemClock;
   /** width of the terminal that shows a lab's output, at most 100 */
   readonly columns: number;
+  /** false: the terminal shows ASCII only */
+  readonly unicode: boolean;
   isColoured(stream: "stdout" | "stderr"): boolean;
   /** Writes a page that shows facts, readable only by its owner. @throws LabError BAD_FILE */
   writePage(path: string, facts: readonly TraceEvent[]): Promise<void>;

@@ -103,6 +103,7 @@ export async function openEmbeddedEnvironment(
       clock,
       nodes,
       facts,
+      seesWrites: true,
       // The scheduler has only the lab's nodes to choose from.
       onNode: "",
       variables: { KUBELAB_CLUSTER: clusterName },

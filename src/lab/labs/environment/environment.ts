@@ -25,6 +25,8 @@ export interface LabEnvironment extends AsyncDisposable {
   /** the lab's clock, which can run fast */
   readonly clock: Clock;
   readonly facts: LabFacts;
+  /** the API server runs here, so that the facts include each write */
+  readonly seesWrites: boolean;
   /** the sentences of facts in the learner's language; undefined: English */
   readonly sayFact?: Say | undefined;
   /** the wall clock */

@@ -19,6 +19,7 @@ export class LabFacts implements TraceSink {
   readonly reads: Trace;
   readonly #readsPrefix: string;
   #sink: TraceSink | undefined;
+  readonly #followers = new Set<(event: TraceEvent) => void>();
 
   constructor(readonly clock: Clock) {
     this.#trace = this.openTrace();
@@ -39,6 +40,13 @@ export class LabFacts implements TraceSink {
     if (event.causedBy?.startsWith(this.#readsPrefix) === true) return;
     this.#recent.write(event);
     this.#sink?.write(event);
+    for (const follower of this.#followers) follower(event);
+  }
+
+  /** Calls `onFact` with each later fact, until the result is disposed of. */
+  follow(onFact: (event: TraceEvent) => void): Disposable {
+    this.#followers.add(onFact);
+    return { [Symbol.dispose]: () => this.#followers.delete(onFact) };
   }
 
   /** Passes on the facts up to now and later ones. */

@@ -32,6 +32,8 @@ export interface EnvironmentParts {
   readonly clock: SystemClock;
   readonly nodes: LabNodes;
   readonly facts: LabFacts;
+  /** see LabEnvironment */
+  readonly seesWrites: boolean;
   /** flags of `kubectl run` that place a pod on the lab's node */
   readonly onNode: string;
   /** environment variables that select the cluster */
@@ -69,6 +71,7 @@ export async function makeEnvironment(
     client,
     clock,
     facts,
+    seesWrites: parts.seesWrites,
     sayFact: say,
     wall: new SystemClock(),
     patienceMs,

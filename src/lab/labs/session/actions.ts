@@ -27,6 +27,7 @@ const BEGIN_LIMIT_MS = 20_000;
 export class LabRuns implements AsyncDisposable {
   readonly #results = new Map<string, CommandResult>();
   readonly #kept = new Map<string, KeptCommand>();
+  readonly #followers = new Set<(name: string) => void>();
 
   constructor(
     readonly environment: LabEnvironment,
@@ -50,6 +51,12 @@ export class LabRuns implements AsyncDisposable {
   check(check: Check, signal: AbortSignal, onWaiting?: Waiting, patience?: AbortSignal): Promise<Verdict> {
     const { clock, wall, patienceMs } = this.environment;
     return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting, patience);
+  }
+
+  /** Calls `onChange` with the name of each background command that prints or ends, until the result is disposed of. */
+  follow(onChange: (name: string) => void): Disposable {
+    this.#followers.add(onChange);
+    return { [Symbol.dispose]: () => this.#followers.delete(onChange) };
   }
 
   /** Runs a command to its end and keeps its output under `name`. */
@@ -77,8 +84,15 @@ export class LabRuns implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<void> {
     await this.stop(name);
-    const kept = this.environment.runner.keep(line, onOutput);
+    const changed = () => {
+      for (const follower of this.#followers) follower(name);
+    };
+    const kept = this.environment.runner.keep(line, (stream, text) => {
+      onOutput?.(stream, text);
+      changed();
+    });
     this.#kept.set(name, kept);
+    void kept.ended.then(changed);
     if (until === undefined) return;
     const { wall, patienceMs } = this.environment;
     const limitMs = wall.now() + BEGIN_LIMIT_MS + patienceMs;

@@ -17,6 +17,7 @@ import { type LabSummary, wordFor } from "../format/library.js";
 import { withNodesNamed } from "../format/variables.js";
 import { LabBroken } from "./actions.js";
 import type { LabMessage } from "./message.js";
+import { promptNotes } from "./prompt-file.js";
 import { Announcement } from "./running.js";
 import { LabSession } from "./session.js";
 import { trackProgress } from "./track.js";
@@ -84,10 +85,12 @@ export async function openSession(
   const { note, written } = trackProgress(store, summary);
   const about = { lab: summary.id, startedAtMs: env.wall.now(), language, place: environment.place };
   const announcement = await Announcement.of(context.env, about);
+  const notePrompt = promptNotes(environment.place, summary.id, env.unicode);
   let isQuiet = false;
   const emit = (message: LabMessage) => {
     if (isQuiet) return;
     note(message);
+    notePrompt(message);
     if (message.kind === "step") announcement.note(byLanguage((language) => session.presentedIn(language)));
     onMessage(message);
   };

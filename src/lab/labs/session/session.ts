@@ -1,4 +1,5 @@
 import type { Language } from "../../../util/i18n/language.js";
+import type { Random } from "../../../util/random.js";
 import { type Waiting, withinMs } from "../checks/check.js";
 import type { Verdict } from "../checks/leaf-check.js";
 import { matchedLines } from "../checks/output.js";
@@ -12,6 +13,7 @@ import { checkChoice, checkOf, isNoticed, typeOf } from "../format/steps.js";
 import type { LabText, StepText } from "../format/text.js";
 import { chooseValues, fillAll } from "../format/variables.js";
 import { LabBroken, LabRuns } from "./actions.js";
+import { untilHeld } from "./held.js";
 import type { LabMessage } from "./message.js";
 import { settledOutcomes } from "./outcomes.js";
 import { type Picture, withCauses } from "./picture.js";
@@ -46,6 +48,9 @@ export class LabSession implements AsyncDisposable {
   #active: { readonly step: string; readonly factsBefore: number } | undefined;
   /** the last step that kubelab solved */
   #shownStep: string | undefined;
+  /** what the last verdict or answer was based on */
+  #decided: { readonly verdict: Verdict; readonly isDecided: boolean; readonly factsBefore: number } | undefined;
+  #isPresented = false;
   #patience = new AbortController();
   /** Reports a background command's output only during the step that started it. */
   #showing = { isOver: false, hasInvalidAges: false };
@@ -106,7 +111,13 @@ export class LabSession implements AsyncDisposable {
   present(): void {
     const { step } = this;
     if (step === undefined) return;
+    this.#isPresented = true;
     for (const message of messagesOfStep(this.definition, this.text, step)) this.#emit(message);
+  }
+
+  /** Whether the learner has seen the current step. */
+  get isPresented(): boolean {
+    return this.#isPresented;
   }
 
   /** The current step as `present` reports it, in any language. */
@@ -144,6 +155,25 @@ export class LabSession implements AsyncDisposable {
     return step !== undefined && (await this.ask(waits, signal)) === true && this.#goOn(step);
   }
 
+  /**
+   * Waits until the current step is done elsewhere: its check runs again after each change of what it reads.
+   * @returns moves to the next step, unless the learner has done so meanwhile; undefined if the step is done here only
+   * @throws the signal's reason; LabError as the check
+   */
+  async untilDone(random: Random, signal: AbortSignal): Promise<(() => boolean) | undefined> {
+    const { step, environment, runs } = this;
+    const check = step === undefined ? undefined : checkOf(step);
+    if (step === undefined || check === undefined || !(this.isLookedAt || this.isNoticed)) return undefined;
+    const verdict = await untilHeld({ environment, runs, random }, check, this.isNoticed, signal);
+    return () => {
+      if (this.step !== step) return false;
+      this.#activate(step);
+      if (this.isNoticed) this.#emit({ kind: "done-elsewhere" });
+      this.#tell(verdict);
+      return this.#goOn(step);
+    };
+  }
+
   /** Ends the current wait for a check in `perform`, `look` or `ask`; the last result counts. */
   stopWaiting(): void {
     this.#patience.abort();
@@ -154,6 +184,7 @@ export class LabSession implements AsyncDisposable {
     if (afterwards !== "") this.#emit({ kind: "text", markdown: afterwards });
     this.#emit({ kind: "done", step: step.id, hints: this.#hintsShown });
     this.#index += 1;
+    this.#isPresented = false;
     this.#hintsShown = 0;
     this.#factsBefore = this.environment.facts.count;
     if (this.step === undefined) this.#emit({ kind: "finished", closing: this.text.closing });
@@ -317,8 +348,19 @@ export class LabSession implements AsyncDisposable {
   /** @param isDecided the step is a question or a task */
   #showEvidence(verdict: Verdict, isDecided: boolean): void {
     const factsBefore = this.#active?.factsBefore ?? this.#factsBefore;
+    this.#decided = { verdict, isDecided, factsBefore };
     const { facts } = this.environment;
     verdictEvidence(verdict, facts, this.#words.sayFact, { isDecided, factsBefore }).forEach(this.#emit);
+  }
+
+  /** Shows everything that led to the last verdict or answer. @returns false before the first one */
+  why(): boolean {
+    if (this.#decided === undefined) return false;
+    const { verdict, ...options } = this.#decided;
+    const { facts } = this.environment;
+    const shown = verdictEvidence(verdict, facts, this.#words.sayFact, { ...options, most: Number.POSITIVE_INFINITY });
+    shown.forEach(this.#emit);
+    return true;
   }
 
   #showTables(tables: readonly StateTable[]): void {

@@ -11,17 +11,22 @@ import type { LabMessage } from "./message.js";
  * @param sayFact the learner's language; undefined: English
  * @param isDecided the step is a question or a task
  * @param factsBefore how many facts there were when the step began
+ * @param most the limit of facts to show
  */
 export function verdictEvidence(
   { observations = [], tables = [], isRaw = false, isPrinted = false, prints = "", seen }: Verdict,
   facts: LabEnvironment["facts"],
   sayFact: Say | undefined,
-  { isDecided, factsBefore }: { readonly isDecided: boolean; readonly factsBefore: number },
+  {
+    isDecided,
+    factsBefore,
+    most,
+  }: { readonly isDecided: boolean; readonly factsBefore: number; readonly most?: number },
 ): readonly LabMessage[] {
   const inWords = (evidence: Evidence): Evidence =>
     sayFact === undefined ? evidence : { ...evidence, facts: evidence.facts.map((one) => translated(one, sayFact)) };
   const shown: LabMessage[] = tables.map((table) => ({ kind: "table", ...table }));
-  const evidence = evidenceFor(observations, facts.since());
+  const evidence = evidenceFor(observations, facts.since(), most);
   const lines = new Set(
     observations.flatMap((observation) =>
       "meanwhile" in observation && observation.prints !== "" ? [observation.prints] : [],
@@ -32,7 +37,7 @@ export function verdictEvidence(
   if (tables.length > 0 || !(isDecided || isPrinted)) return shown;
   // The deciding line explains more than other effects of the commands.
   const hasLine = isPrinted || prints !== "";
-  const ofStep = hasLine ? undefined : evidenceOfStep(facts.since(factsBefore), facts.since());
+  const ofStep = hasLine ? undefined : evidenceOfStep(facts.since(factsBefore), facts.since(), most);
   if (ofStep !== undefined) return [{ kind: "evidence", isOfStep: true, ...inWords(ofStep) }];
   return prints !== "" || !isRaw ? [{ kind: "look", line: prints || seen }] : [];
 }

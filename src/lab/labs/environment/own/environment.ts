@@ -77,6 +77,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
       clock,
       nodes,
       facts,
+      seesWrites: false,
       // Flags of `kubectl run` that bind the pod to the lab's node.
       onNode: ` --overrides='{"spec":{"nodeName":"${runsOn}"}}'`,
       variables: { KUBELAB_LAB_KUBECONFIG: kubeconfig },

@@ -1,6 +1,7 @@
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { untilAborted } from "../../../../util/async/concurrency.js";
+import type { Mutex } from "../../../../util/async/mutex.js";
 import { defined } from "../../../../util/defined.js";
 import { LabError, type LabErrorCode } from "../../../../util/errors.js";
 import { sayIn } from "../../../../util/i18n/catalogue.js";
@@ -10,6 +11,7 @@ import { type StepType, typeOf } from "../../format/steps.js";
 import { LabBroken } from "../actions.js";
 import type { LabMessage } from "../message.js";
 import type { LabSession } from "../session.js";
+import type { Speaker } from "../speaker.js";
 
 /** An operation of a background lab, in the language of the requesting command; default: the language before. */
 export type LabOperation = Operation & { readonly language?: Language };
@@ -38,11 +40,6 @@ export type LabOutcome =
     }
   | { readonly kind: "failed"; readonly code: LabErrorCode; readonly message: string; readonly hint: string };
 
-/** Receives the session's messages: the current client. */
-export interface Speaker {
-  emit: (message: LabMessage) => void;
-}
-
 export interface HostOptions {
   /** path of the socket */
   readonly socket: string;
@@ -52,6 +49,10 @@ export interface HostOptions {
   readonly writePicture: () => Promise<string>;
   /** of the lab's start */
   readonly language: Language;
+  /** of everything that moves the session */
+  readonly turns: Mutex;
+  /** for a lab that is played at a prompt, which keeps its language and sees what a client does; undefined: in the background */
+  readonly prompt?: { suspend(): Promise<void> };
 }
 
 const MAX_BODY_BYTES = 4096;
@@ -63,21 +64,19 @@ const MAX_BODY_BYTES = 4096;
 export async function hostLab(
   session: LabSession,
   speaker: Speaker,
-  { socket, written, writePicture, language: first }: HostOptions,
+  { socket, written, writePicture, language: first, turns, prompt }: HostOptions,
   signal: AbortSignal,
 ): Promise<void> {
   await rm(socket, { force: true });
   let language = first;
   const leave = new AbortController();
   const until = AbortSignal.any([signal, leave.signal]);
-  // Runs operations one at a time, because a lab has one learner. Leaving does not wait.
-  let turn: Promise<void> = Promise.resolve();
   const server = createServer((request, response) => {
     readOperation(request)
       .then((operation) => {
-        if (operation.op === "leave") return answer(operation, response);
-        turn = turn.then(() => answer(operation, response)).catch(() => void response.destroy());
-        return turn;
+        // A lab has one learner. Leaving does not wait.
+        if (operation.op === "leave" && prompt === undefined) return answer(operation, response);
+        return turns.run(() => answer(operation, response));
       })
       .catch(() => void response.destroy());
   });
@@ -85,16 +84,20 @@ export async function hostLab(
     // A client that disconnects ends the wait of its operation.
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    if (operation.op !== "leave") speaker.emit = (message) => void response.write(`${JSON.stringify(message)}\n`);
-    language = operation.language ?? language;
-    const outcome = await operate(
-      session,
-      operation,
-      { writePicture, language },
-      AbortSignal.any([until, gone.signal]),
-    );
+    await prompt?.suspend();
+    language = operation.language ?? (prompt === undefined ? language : first);
+    const signals = AbortSignal.any([until, gone.signal]);
+    const act = () => operate(session, operation, { writePicture, language }, signals);
+    const { reader: atPrompt } = speaker;
+    const tell = (message: LabMessage) => {
+      response.write(`${JSON.stringify(message)}\n`);
+      atPrompt?.(message);
+    };
+    const outcome = await (operation.op === "leave" ? act() : speaker.during(tell, act));
     await written();
+    if (prompt !== undefined) await session.speak(first);
     response.end(`${JSON.stringify(outcome)}\n`);
+    if (prompt !== undefined) return;
     if (operation.op === "leave" || session.step === undefined) response.once("close", () => leave.abort());
   };
   try {
@@ -152,6 +155,10 @@ async function perform(
   operation: LabOperation,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
+  // The last task was done by itself; the client has just seen its verdict, and not yet the next step.
+  const isBetween = !session.isPresented && session.step !== undefined;
+  if (isBetween && (operation.op === "ask" || operation.op === "solve")) return true;
+  if (isBetween && operation.op === "perform" && operation.choice === undefined) return true;
   switch (operation.op) {
     case "present":
       session.present();

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { socketPathProblem } from "../../../../staging/cri/grpc/endpoint.js";
+import { Mutex } from "../../../../util/async/mutex.js";
 import { defined } from "../../../../util/defined.js";
 import { LabError } from "../../../../util/errors.js";
 import { makeTemporaryFolder, removeOwn } from "../../../../util/os/temporary-folder.js";
@@ -9,22 +10,27 @@ import { makeLearnFolder } from "../../progress/progress-store.js";
 import type { LabMessage } from "../message.js";
 import { openSession } from "../open-session.js";
 import { writePicture } from "../picture.js";
-import { hostLab, type Speaker } from "./host.js";
+import { Speaker } from "../speaker.js";
+import { TaskWatch } from "../task-watch.js";
+import { hostLab } from "./host.js";
 import { announceDetached, forgetDetached, type HostState } from "./state.js";
 
 const SOCKET = "session.sock";
 
 /** Serves a lab in this process until the learner leaves. `kubelab learn start --detach` runs it in a new process. */
 export async function serveLab(env: LabContext, lab: LabSummary, options: LabOptions): Promise<void> {
-  const opening: LabMessage[] = [];
-  // Remaining times are outdated when a client reads them.
-  const speaker: Speaker = {
-    emit: (message) => {
-      if (message.kind !== "waiting" && message.kind !== "waited") opening.push(message);
-    },
+  // The first client gets the messages of the start.
+  const speaker = new Speaker();
+  const turns = new Mutex();
+  let watch: TaskWatch | undefined;
+  const onMessage = (message: LabMessage) => {
+    speaker.emit(message);
+    watch?.note(message);
   };
-  await using open = await openSession(env, lab, { ...options, onMessage: (message) => speaker.emit(message) });
+  await using open = await openSession(env, lab, { ...options, onMessage });
   const { session, written } = open;
+  await using tasks = new TaskWatch(session, { random: env.context.random, turns });
+  watch = tasks;
   const [socket, temporary] = await placeSocket(env);
   const { language } = env;
   const { speed, kubeVersion } = options;
@@ -36,13 +42,7 @@ export async function serveLab(env: LabContext, lab: LabSummary, options: LabOpt
     language,
     ...defined({ speed, kubeVersion }),
   };
-  const present = session.present.bind(session);
-  session.present = () => {
-    // The first client receives the messages of the start.
-    for (const message of opening.splice(0)) speaker.emit(message);
-    present();
-  };
-  const host = { socket, written, language, writePicture: () => writePicture(env, lab.id, session.picture()) };
+  const host = { socket, written, language, turns, writePicture: () => writePicture(env, lab.id, session.picture()) };
   const serving = hostLab(session, speaker, host, env.context.signal);
   await announceDetached(env, state);
   try {
