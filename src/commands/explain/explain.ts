@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defined } from "../../util/defined.js";
 import { type Language, languageOf } from "../../util/i18n/language.js";
 import { OLDEST_RELEASE, parseKubeVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
@@ -32,12 +33,14 @@ export function addExplainCommand(explain: Command, context: CliContext): void {
 async function runExplain(context: CliContext, words: readonly string[], options: ExplainOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
   const language = options.lang ?? languageOf(context.env);
-  const shown = { kubeVersion, language, columns: columnsOf(context.streams.stdout) };
-  const [{ openTopics }, { findTopic }, { listResult, topicResult }] = await Promise.all([
+  const [{ openTopics }, { findTopic }, { listResult, topicResult }, { sentencesIn }] = await Promise.all([
     import("./open-topics.js"),
     import("./find.js"),
     import("./show.js"),
+    import("../../util/i18n/sentences.js"),
   ]);
+  const say = (await sentencesIn(language))?.say;
+  const shown = { kubeVersion, language, columns: columnsOf(context.streams.stdout), ...defined({ say }) };
   const groups = await openTopics(language);
   if (words.length === 0) return context.print(listResult(groups, shown));
   const topics = groups.flatMap(({ topics }) => topics);

@@ -1,5 +1,6 @@
 import { tableLines } from "../../trace/terminal/table.js";
 import type { Language } from "../../util/i18n/language.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { constantFor, type FactHistory, historyOf, OLDEST_RELEASE } from "../../util/release/facts.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CommandResult } from "../cli/context.js";
@@ -41,16 +42,21 @@ export interface ShowOptions {
   readonly kubeVersion: string;
   readonly language: Language;
   readonly columns: number;
+  /** translates the names and values of constants that are sentences; default: they stay English */
+  readonly say?: Say;
 }
 
 /** One topic: what it means, what decides it in a release, how to see it, where it is upstream. */
-export function topicResult(topic: Topic, { kubeVersion, language, columns }: ShowOptions): CommandResult {
+export function topicResult(
+  topic: Topic,
+  { kubeVersion, language, columns, say = (text) => text }: ShowOptions,
+): CommandResult {
   const words = WORDS[language];
   const { name, also = [], text, facts = [], upstream, labs = [] } = topic;
   const width = Math.min(columns, MOST_COLUMNS);
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = facts.map((fact) => ({ ...constantFor(fact, kubeVersion), ...historyOf(fact, kubeVersion) }));
-  const rows = constants.map((one) => [one.name, one.value, sinceText(one, words)]);
+  const rows = constants.map((one) => [say(one.name), say(one.value), sinceText(one, words, say)]);
   // A table that is too wide was printed as sentences.
   const table = tableLines({ columns: words.columns, rows }, width - 2).flatMap((line) =>
     line.length > width - 2 ? indented(line) : [`  ${line}`],
@@ -73,12 +79,12 @@ export function topicResult(topic: Topic, { kubeVersion, language, columns }: Sh
 }
 
 /** `v1.25 or before (50 s from v1.32)`: the answer for one release also shows the others. */
-function sinceText({ since, before, next }: FactHistory, words: (typeof WORDS)[Language]): string {
+function sinceText({ since, before, next }: FactHistory, words: (typeof WORDS)[Language], say: Say): string {
   // The oldest release in the table of facts; its values may be older.
   const first = since === `v${OLDEST_RELEASE}` ? `${since}${words.orBefore}` : since;
   const others = [
-    ...(before === undefined ? [] : [words.before(before)]),
-    ...(next === undefined ? [] : [words.later(next.value, next.since)]),
+    ...(before === undefined ? [] : [words.before(say(before))]),
+    ...(next === undefined ? [] : [words.later(say(next.value), next.since)]),
   ];
   return others.length === 0 ? first : `${first} (${others.join("; ")})`;
 }

@@ -8,6 +8,9 @@ export type Sources = Readonly<Record<string, string>>;
 const CHAPTERS = "src/kubelet/";
 /** The upstream file that a docstring's first sentence cites. */
 const UPSTREAM = /\bMirrors\b[^.]*?((?:pkg|cmd|staging|plugin|k8s\.io|github\.com)\/[\w./-]+\.go)/g;
+/** The rest of a docstring's sentence, with the functions that it names. */
+const MIRRORED = /\bMirrors\b((?:(?!\.\s|:\s|\*\/|@)[\s\S])*)/g;
+const PATH = /[\w.-]*(?:\/[\w.-]+)+/g;
 const MOST_CANDIDATES = 10;
 
 /** The chapters of the kubelet with their size and the upstream file that they mirror most. Pure. */
@@ -59,12 +62,26 @@ function filesOf(sources: Sources, name: string): readonly string[] {
   const [only] = meant;
   if (only !== undefined && meant.length === 1) return filesIn(sources, only);
   if (only === undefined) {
+    const functions = functionFiles(sources, word);
+    if (functions.length > 0) return functions;
     const near = nearest(paths.filter((path) => path.startsWith(CHAPTERS)).map(short), word);
     const hint = near === undefined ? "List the chapters: kubelab source" : `Did you mean ${near}?`;
     throw new LabError("USAGE", `there is no source named ${JSON.stringify(name)}`, hint);
   }
   const shown = meant.slice(0, MOST_CANDIDATES).join(", ");
   throw new LabError("USAGE", `${JSON.stringify(name)} names ${meant.length} files or folders`, `Name one: ${shown}`);
+}
+
+/** The files that mirror an upstream function or, if no docstring names it, define one of its name; with any receiver: `kl.syncPod`. */
+function functionFiles(sources: Sources, word: string): readonly string[] {
+  const name = /^(?:\w+\.)?([a-z]\w{3,})(?:\(.*)?$/i.exec(word)?.[1]?.toLowerCase();
+  if (name === undefined) return [];
+  const definition = new RegExp(`^\\s*(?:export )?(?:async )?(?:function )?${name}\\(.*\\{$`, "im");
+  const mirrors = (text: string) =>
+    Array.from(text.matchAll(MIRRORED), ([, what = ""]) => what.replace(PATH, " ").toLowerCase().split(/\W+/));
+  const paths = Object.keys(sources);
+  const mirroring = paths.filter((path) => mirrors(sources[path] ?? "").some((names) => names.includes(name)));
+  return mirroring.length > 0 ? mirroring : paths.filter((path) => definition.test(sources[path] ?? ""));
 }
 
 /** The file itself, with or without its extension, or all files of a folder. */

@@ -14,9 +14,9 @@ declare const KUBELAB_SOURCES: string | undefined;
 export function addSourceCommand(source: Command, context: CliContext): void {
   source
     .description(
-      "Prints the source of a chapter: a folder (pleg), a file (pleg/generic, src/util/clock.ts), or what mirrors a file of Kubernetes (pkg/kubelet/pleg/generic.go). Without a name it lists the chapters of the kubelet.",
+      "Prints the source of a chapter: a folder (pleg), a file (pleg/generic, src/util/clock.ts), or what mirrors a file of Kubernetes (pkg/kubelet/pleg/generic.go) or a function (Relist). Without a name it lists the chapters of the kubelet.",
     )
-    .argument("[name]", "a folder, a file, or a file of Kubernetes");
+    .argument("[name]", "a folder, a file, or a file or function of Kubernetes");
   addPlainOptions(source).action(async (name: string | undefined) => {
     const [sources, { chapterList, sourceResult }] = await Promise.all([readSources(), import("./chapters.js")]);
     context.print(name === undefined ? chapterList(sources) : sourceResult(sources, name));
@@ -27,6 +27,7 @@ export function addSourceCommand(source: Command, context: CliContext): void {
     "kubelab source pleg | less",
     "kubelab source pleg/generic",
     "kubelab source pkg/kubelet/eviction/helpers.go",
+    "kubelab source GuaranteedUpdate",
   );
 }
 

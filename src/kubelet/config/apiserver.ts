@@ -21,7 +21,7 @@ export interface ApiserverSourceDeps extends ClientCtx {
 /**
  * Watches the pods that are bound to this node, and sends all of them after each change.
  *
- * Mirrors pkg/kubelet/config/apiserver.go (NewSourceApiserver).
+ * Mirrors pkg/kubelet/config/apiserver.go (NewSourceApiserver, newSourceApiserverFromLW).
  *
  * @param options.nodeHasSynced the first list waits for it, so that admission sees the node's labels and taints
  * @throws the signal's reason

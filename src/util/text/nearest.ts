@@ -12,7 +12,7 @@ export function nearest(names: readonly string[], word: string): string | undefi
 }
 
 /** The Levenshtein distance. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

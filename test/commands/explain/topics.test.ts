@@ -8,8 +8,10 @@ import { CliSession } from "../../../src/commands/cli/session.js";
 import { openTopics } from "../../../src/commands/explain/open-topics.js";
 import { seeOf } from "../../../src/commands/explain/show.js";
 import { PROGRAM } from "../../../src/commands/main.js";
+import { sourceResult } from "../../../src/commands/source/chapters.js";
 import { SystemRandom } from "../../../src/util/random.js";
 import { reasonsInSource } from "../../support/reasons.js";
+import { sourceFiles } from "../../support/source-files.js";
 
 const TOPIC_GROUPS = await openTopics("en");
 const TOPICS = TOPIC_GROUPS.flatMap(({ topics }) => topics);
@@ -83,6 +85,14 @@ for (const line of LINES.filter((line) => line.startsWith("kubelab "))) {
     });
   });
 }
+
+test("what `kubelab source` is asked for exists", () => {
+  const sources = Object.fromEntries(sourceFiles("src").map((path) => [path, readFileSync(path, "utf8")]));
+  const asked = LINES.filter((line) => line.startsWith("kubelab source "));
+  assert.ok(asked.length > 10);
+  for (const line of asked)
+    assert.doesNotThrow(() => sourceResult(sources, line.slice("kubelab source ".length)), line);
+});
 
 test("the other commands are kubectl's", () => {
   assert.deepEqual(

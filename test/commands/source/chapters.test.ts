@@ -4,11 +4,11 @@ import { chapterList, sourceResult } from "../../../src/commands/source/chapters
 
 const SOURCES = {
   "src/kubelet/pleg/generic.ts":
-    "/** Mirrors pkg/kubelet/pleg/generic.go (GenericPLEG). */\nexport const generic = 1;\n",
+    "/** Mirrors pkg/kubelet/pleg/generic.go (GenericPLEG). */\nexport const generic = 1;\n/** Lists.\n *\n * Mirrors Relist. */\n",
   "src/kubelet/pleg/events.ts": "/** Mirrors generateEvents in pkg/kubelet/pleg/generic.go. */\n",
   "src/kubelet/kubelet.ts": "// the kubelet\n",
   "src/cluster/scheduler/scheduler.ts": "/** Mirrors pkg/scheduler/scheduler.go. */\n",
-  "src/util/clock.ts": "// time\n",
+  "src/util/clock.ts": "// time\nexport function stop(): void {\n",
   "src/commands/cluster/up.ts": "// up\n",
 };
 
@@ -23,6 +23,10 @@ const names: readonly (readonly [name: string, paths: readonly string[]])[] = [
   ["generic.go", ["src/kubelet/pleg/generic.ts", "src/kubelet/pleg/events.ts"]],
   ["pkg/scheduler/scheduler", ["src/cluster/scheduler/scheduler.ts"]],
   ["clock", ["src/util/clock.ts"]],
+  ["Stop", ["src/util/clock.ts"]],
+  ["Relist", ["src/kubelet/pleg/generic.ts"]],
+  ["relist", ["src/kubelet/pleg/generic.ts"]],
+  ["g.generateEvents()", ["src/kubelet/pleg/events.ts"]],
 ];
 
 for (const [name, paths] of names) {
@@ -36,7 +40,7 @@ for (const [name, paths] of names) {
 }
 
 test("one file is printed as it is, several with their paths", () => {
-  assert.equal(sourceResult(SOURCES, "clock").text, "// time");
+  assert.equal(sourceResult(SOURCES, "clock").text, "// time\nexport function stop(): void {");
   assert.match(sourceResult(SOURCES, "pleg").text, /^\/\/ ==== src\/kubelet\/pleg\/generic\.ts ====\n\n\/\*\* Mirrors/);
 });
 
@@ -56,5 +60,5 @@ for (const [name, message, hint] of [
 }
 
 test("the list has each chapter with its lines and the upstream file that it mirrors", () => {
-  assert.equal(chapterList(SOURCES).text, "kubelet      1 lines\npleg         3 lines  pkg/kubelet/pleg/generic.go");
+  assert.equal(chapterList(SOURCES).text, "kubelet      1 lines\npleg         6 lines  pkg/kubelet/pleg/generic.go");
 });
