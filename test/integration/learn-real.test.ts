@@ -141,7 +141,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     await client.expect({ method: "POST", path, body });
     const before = await things();
     const words = ["start", "streams", "--kubeconfig", kubeconfig, "--yes", "--answers", "streams.yaml"];
-    writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
+    writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nchannels: ready\nend: hangs\n");
     const { code, stderr } = await learn(...words);
     assert.equal(code, 1, stderr);
     assert.match(stderr, /your cluster already has objects that the lab would create.*nodes\/lab-node-1/);
@@ -169,7 +169,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
   test("killed: the next lab there lists what is left, and reset removes exactly that", async () => {
     const before = await things();
     writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
-    writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nend: hangs\n");
+    writeFileSync(join(home, "streams.yaml"), "code: error\nnewer: v4\nchannels: ready\nend: hangs\n");
     const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
     const lab = new CliProcess(home, words, { TMPDIR: temporary });
     await lab.printed(/Step 4 of/);
