@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { link, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LabError, messageOf } from "../errors.js";
 import { isAlive } from "./processes.js";
@@ -34,21 +34,37 @@ export async function writeFileAtomic(
  */
 export async function createFileAtomic(path: string, content: string, options: WriteOptions = {}): Promise<boolean> {
   let isCreated = true;
-  const create = async (temporary: string) => {
-    await writeSynced(temporary, content, options.mode ?? 0o644);
+  const write = (temporary: string) => writeSynced(temporary, content, options.mode ?? 0o644);
+  await writable(path, async () => {
+    isCreated = await createFile(path, write);
+  });
+  return isCreated;
+}
+
+/**
+ * Gives a file that `write` fills its name unless that is taken: a reader never sees a part of it, and of several writers
+ * one wins.
+ * @returns false if the name is taken
+ * @throws the error of `write`; the file system's error
+ */
+export function createFile(path: string, write: (temporary: string) => Promise<void>): Promise<boolean> {
+  return withTemporary(path, async (temporary) => {
+    await write(temporary);
     try {
       await link(temporary, path);
+      await rm(temporary);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === "EEXIST") isCreated = false;
-      // A file system without hard links. There the last of several writers wins.
-      else if (code === "EPERM" || code === "ENOTSUP") await rename(temporary, path);
-      else throw error;
+      if (code !== "EPERM" && code !== "ENOTSUP") throw error;
+      // A file system without hard links: an empty file takes the name.
+      await writeFile(path, "", { flag: "wx" });
+      await rename(temporary, path);
     }
-    await rm(temporary, { force: true });
-  };
-  await writable(path, () => withTemporary(path, create));
-  return isCreated;
+    return true;
+  }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EEXIST") return false;
+    throw error;
+  });
 }
 
 async function writable(path: string, write: () => Promise<void>): Promise<void> {
@@ -91,11 +107,11 @@ export function replaceFileSync(path: string, content: string): void {
 /** Temporary files that this process is writing. */
 const inUse = new Set<string>();
 
-async function withTemporary(path: string, use: (temporary: string) => Promise<void>): Promise<void> {
+async function withTemporary<T>(path: string, use: (temporary: string) => Promise<T>): Promise<T> {
   const temporary = temporaryOf(path);
   inUse.add(temporary);
   try {
-    await use(temporary);
+    return await use(temporary);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
