@@ -57,6 +57,10 @@ function isEffect({ effect }: Readonly<Record<string, unknown>>): boolean {
   return EFFECTS.some((one) => one === effect);
 }
 
+export function oneOf(...words: readonly string[]): Rule {
+  return (value) => (words.some((word) => word === value) ? undefined : words.join(", "));
+}
+
 export function wholeNumber(min: number, max: number): Rule {
   return (value) =>
     Number.isInteger(value) && Number(value) >= min && Number(value) <= max
