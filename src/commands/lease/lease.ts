@@ -13,7 +13,7 @@ import {
 import { releaseOf } from "../../testbed/target/server-release.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import { LabError } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import type { CliContext, CommandResult } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import {

@@ -9,7 +9,7 @@ import {
   tolerationSeconds,
 } from "../../testbed/outage/node-observer.js";
 import type { Clock } from "../../util/clock.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { factFor } from "../../util/release/facts.js";
 import { withStatus } from "../inspector/key-table.js";
 import type { StatusTable } from "../inspector/status-table.js";

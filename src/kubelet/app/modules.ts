@@ -1,5 +1,5 @@
 import { orAborted } from "../../util/async/concurrency.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { openPodResources } from "../server/pod-resources.js";
 import { startGarbageCollection } from "../sync/garbage-collection.js";
 import type { Kubelet } from "./kubelet.js";

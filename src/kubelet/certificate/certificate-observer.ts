@@ -1,5 +1,5 @@
 import type { PendingKey } from "../../staging/client-go/certificate/manager.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import { KubeletObserver } from "../types/observer.js";
 import type { CertificateStore } from "./certificate-store.js";

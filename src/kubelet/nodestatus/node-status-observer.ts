@@ -1,7 +1,7 @@
 import type { NodeCondition, NodeObject } from "../../staging/apimachinery/api/node.js";
 import type { Constant } from "../../trace/events.js";
 import type { LabError } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import { KubeletObserver } from "../types/observer.js";
 

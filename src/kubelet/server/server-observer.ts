@@ -1,7 +1,7 @@
 import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { Level } from "../../trace/trace.js";
 import { messageOf } from "../../util/errors.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { KubeletObserver } from "../types/observer.js";
 import type { NodeAttributes } from "./attributes.js";
 import type { Call } from "./call.js";

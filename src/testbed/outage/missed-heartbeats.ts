@@ -6,7 +6,7 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { isSet } from "../../util/records.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import type { ProgressReporter } from "../context.js";
 import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "./node-observer.js";

@@ -12,7 +12,7 @@ import { AsyncQueue } from "../../util/async/async-queue.js";
 import { allUntilOneEnds, untilAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import { watchHealth } from "./health-watch.js";
 import { cachedPods, type KnownPod } from "./known-pods.js";

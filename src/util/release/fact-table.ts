@@ -1,49 +1,4 @@
-/**
- * What changed between Kubernetes releases, for everything that this project quotes or does. The baseline is v1.25; a
- * newer `--kube-version` selects later values. A single table lets a trace show since which release a value holds.
- */
-export interface ReleaseFact<T> {
-  /** the name of the constant or behaviour upstream */
-  readonly name: string;
-  /** the file of the Kubernetes repository that defines it */
-  readonly file: string;
-  /** oldest first; the first entry holds since v1.25 or an earlier release */
-  readonly values: readonly { readonly since: string; readonly value: T; readonly text: string }[];
-}
-
-/** `[first release, value]`, oldest first. */
-type Since<T> = readonly [since: string, value: T];
-
-function fact<T>(name: string, file: string, text: (value: T) => string, values: readonly Since<T>[]): ReleaseFact<T> {
-  return { name, file, values: values.map(([since, value]) => ({ since, value, text: text(value) })) };
-}
-
-/** `200 ms`, `40 s`, `5 min`, `24 h`: the largest unit that needs no fraction. */
-export function durationText(ms: number): string {
-  if (ms % 1000 !== 0) return `${ms} ms`;
-  if (ms % 3_600_000 === 0 && ms !== 0) return `${ms / 3_600_000} h`;
-  // 60 s and 90 s are written in seconds upstream and in its documentation, so minutes start at 2.
-  if (ms % 60_000 === 0 && ms > 60_000) return `${ms / 60_000} min`;
-  return `${ms / 1000} s`;
-}
-
-/** A span of time, in ms. */
-function duration(name: string, file: string, ...values: readonly Since<number>[]): ReleaseFact<number> {
-  return fact(name, file, durationText, values);
-}
-
-function count(name: string, file: string, unit: string, ...values: readonly Since<number>[]): ReleaseFact<number> {
-  return fact(name, file, (value) => (unit === "" ? `${value}` : `${value} ${unit}`), values);
-}
-
-/** A feature that a release turned on (or off) by default. */
-function gate(name: string, ...values: readonly Since<boolean>[]): ReleaseFact<boolean> {
-  return fact(name, "pkg/features/kube_features.go", (value) => (value ? "on" : "off"), values);
-}
-
-function word<T extends string>(name: string, file: string, ...values: readonly Since<T>[]): ReleaseFact<T> {
-  return fact<T>(name, file, (value) => value, values);
-}
+import { change, count, duration, fact, gate, type ReleaseFact, word } from "./fact.js";
 
 const LIFECYCLE = "pkg/controller/nodelifecycle/config/v1alpha1/defaults.go";
 const LIFECYCLE_FLAGS = "cmd/kube-controller-manager/app/options/nodelifecyclecontroller.go";
@@ -61,6 +16,9 @@ const BOOTSTRAP = "pkg/kubelet/certificate/bootstrap/bootstrap.go";
 const EVICTION_MANAGER = "pkg/kubelet/eviction/eviction_manager.go";
 const POD_WORKERS = "pkg/kubelet/pod_workers.go";
 const SCHEDULING_QUEUE = "pkg/scheduler/internal/queue/scheduling_queue.go";
+const NODE_STATUS = "pkg/kubelet/kubelet_node_status.go";
+const CONTAINER = "pkg/kubelet/kuberuntime/kuberuntime_container.go";
+const RUNTIME_MANAGER = "pkg/kubelet/kuberuntime/kuberuntime_manager.go";
 
 /**
  * Every constant and behaviour that the chapters and the control plane quote. Durations are in ms, whatever unit
@@ -81,7 +39,7 @@ export const FACTS = {
   nodeStatusReportFrequency: duration("nodeStatusReportFrequency", KUBELET_DEFAULTS, ["1.25", 300_000]),
   nodeStatusReportJitter: fact(
     "nodeStatusReportFrequency jitter",
-    "pkg/kubelet/kubelet_node_status.go",
+    NODE_STATUS,
     (value: number) => (value === 0 ? "none" : `±${value * 100} % once after a change`),
     [
       ["1.25", 0],
@@ -89,14 +47,8 @@ export const FACTS = {
     ],
   ),
   nodeStatusUpdateRetry: count("nodeStatusUpdateRetry", KUBELET, "attempts", ["1.25", 5]),
-  registerBackoffInitial: duration("registerWithAPIServer (first sleep)", "pkg/kubelet/kubelet_node_status.go", [
-    "1.25",
-    100,
-  ]),
-  registerBackoffMax: duration("registerWithAPIServer (maximum sleep)", "pkg/kubelet/kubelet_node_status.go", [
-    "1.25",
-    7_000,
-  ]),
+  registerBackoffInitial: duration("registerWithAPIServer (first sleep)", NODE_STATUS, ["1.25", 100]),
+  registerBackoffMax: duration("registerWithAPIServer (maximum sleep)", NODE_STATUS, ["1.25", 7_000]),
 
   // ... and how the node lifecycle controller reacts.
   nodeMonitorGracePeriod: duration("nodeMonitorGracePeriod", LIFECYCLE, ["1.25", 40_000], ["1.32", 50_000]),
@@ -124,24 +76,18 @@ export const FACTS = {
     ["1.25", "taint-controller"],
     ["1.29", "taint-eviction-controller"],
   ),
-  taintEvictionEventApiVersion: fact(
+  taintEvictionEventApiVersion: change(
     "an eviction event's involvedObject.apiVersion",
     "pkg/controller/tainteviction/taint_eviction.go",
-    (value: boolean) => (value ? "v1" : "missing"),
-    [
-      ["1.25", false],
-      ["1.29", true],
-    ],
+    ["1.25", false, "missing"],
+    ["1.29", true, "v1"],
   ),
   separateTaintEvictionController: gate("SeparateTaintEvictionController", ["1.25", false], ["1.29", true]),
-  criV1alpha2: fact(
+  criV1alpha2: change(
     "kubelets speak CRI v1alpha2",
     "pkg/kubelet/cri/remote/remote_runtime.go",
-    (value: boolean) => (value ? "if the runtime has no v1" : "no"),
-    [
-      ["1.25", true],
-      ["1.26", false],
-    ],
+    ["1.25", true, "if the runtime has no v1"],
+    ["1.26", false, "no"],
   ),
   nodeSwap: gate("NodeSwap", ["1.25", false], ["1.30", true]),
   kubeletTracing: gate("KubeletTracing", ["1.25", false], ["1.27", true]),
@@ -182,14 +128,11 @@ export const FACTS = {
   eventAggregateInterval: duration("defaultAggregateIntervalInSeconds", EVENTS, ["1.25", 600_000]),
   eventMaxTries: count("maxTriesPerEvent", RECORDER, "attempts", ["1.25", 12]),
   eventRetryInterval: duration("defaultSleepDuration", RECORDER, ["1.25", 10_000]),
-  eventReportingComponent: fact(
+  eventReportingComponent: change(
     "Event.reportingComponent",
     RECORDER,
-    (value: boolean) => (value ? "same as the source" : "empty"),
-    [
-      ["1.25", false],
-      ["1.28", true],
-    ],
+    ["1.25", false, "empty"],
+    ["1.28", true, "same as the source"],
   ),
   nodeCidrMaskSize: count("nodeCIDRMaskSize", "cmd/kube-controller-manager/app/core.go", "bits", ["1.25", 24]),
 
@@ -198,23 +141,17 @@ export const FACTS = {
   statefulSetAutoDeletePvc: gate("StatefulSetAutoDeletePVC", ["1.25", false], ["1.27", true]),
   podIndexLabel: gate("PodIndexLabel", ["1.25", false], ["1.28", true]),
   jobPodFailurePolicy: gate("JobPodFailurePolicy", ["1.25", false], ["1.26", true]),
-  jobBackoffByFailures: fact(
+  jobBackoffByFailures: change(
     "back-off of a job's failed pods",
     "pkg/controller/job/backoff_utils.go",
-    (value: boolean) => (value ? "by failures since the last success" : "by failed syncs in a row"),
-    [
-      ["1.25", false],
-      ["1.27", true],
-    ],
+    ["1.25", false, "by failed syncs in a row"],
+    ["1.27", true, "by failures since the last success"],
   ),
-  jobPrefixedLabels: fact(
+  jobPrefixedLabels: change(
     "labels of a job's pods",
     "pkg/registry/batch/job/strategy.go",
-    (value: boolean) => (value ? "also with the prefix batch.kubernetes.io/" : "without a prefix"),
-    [
-      ["1.25", false],
-      ["1.27", true],
-    ],
+    ["1.25", false, "without a prefix"],
+    ["1.27", true, "also with the prefix batch.kubernetes.io/"],
   ),
 
   // kube-proxy
@@ -227,24 +164,18 @@ export const FACTS = {
   podMaxInUnschedulablePods: duration("DefaultPodMaxInUnschedulablePodsDuration", SCHEDULING_QUEUE, ["1.25", 300_000]),
   minDomainsInPodTopologySpread: gate("MinDomainsInPodTopologySpread", ["1.25", false], ["1.27", true]),
   podSchedulingReadiness: gate("PodSchedulingReadiness", ["1.25", false], ["1.27", true]),
-  preFilterReasonsAreCounted: fact(
+  preFilterReasonsAreCounted: change(
     "FitError of a pod that PreFilter rejects",
     "pkg/scheduler/framework/types.go",
-    (value: boolean) => (value ? "names the reason once for each node" : "names the reason"),
-    [
-      ["1.25", true],
-      ["1.26", false],
-    ],
+    ["1.25", true, "names the reason once for each node"],
+    ["1.26", false, "names the reason"],
   ),
   schedulerPopFromBackoffQ: gate("SchedulerPopFromBackoffQ", ["1.25", false], ["1.33", true]),
-  fitTooBigIsUnresolvable: fact(
+  fitTooBigIsUnresolvable: change(
     "status of a pod that exceeds the node's resources",
     "pkg/scheduler/framework/plugins/noderesources/fit.go",
-    (value: boolean) => (value ? "UnschedulableAndUnresolvable" : "Unschedulable"),
-    [
-      ["1.25", false],
-      ["1.34", true],
-    ],
+    ["1.25", false, "Unschedulable"],
+    ["1.34", true, "UnschedulableAndUnresolvable"],
   ),
   dynamicResourceAllocation: gate("DynamicResourceAllocation", ["1.25", false], ["1.34", true]),
   preemptedNote: word<"the pod" | "a pod" | "its uid">(
@@ -327,32 +258,23 @@ export const FACTS = {
   podReadyToStartContainers: gate("PodReadyToStartContainersCondition", ["1.25", false], ["1.29", true]),
   podObservedGeneration: gate("PodObservedGenerationTracking", ["1.25", false], ["1.34", true]),
   sidecarContainers: gate("SidecarContainers", ["1.25", false], ["1.29", true]),
-  deletedPodsEnd: fact(
+  deletedPodsEnd: change(
     "phase of a deleted pod (not static)",
     KUBELET,
-    (value: boolean) => (value ? "becomes Failed or Succeeded" : "unchanged"),
-    [
-      ["1.25", false],
-      ["1.27", true],
-    ],
+    ["1.25", false, "unchanged"],
+    ["1.27", true, "becomes Failed or Succeeded"],
   ),
-  initContainerStarted: fact(
+  initContainerStarted: change(
     "status.started of an init container",
     "pkg/kubelet/prober/prober_manager.go",
-    (value: boolean) => (value ? "set as for other containers" : "missing"),
-    [
-      ["1.25", false],
-      ["1.28", true],
-    ],
+    ["1.25", false, "missing"],
+    ["1.28", true, "set as for other containers"],
   ),
-  evictionMessageDetails: fact(
+  evictionMessageDetails: change(
     "message of an eviction",
     "pkg/kubelet/eviction/helpers.go",
-    (value: boolean) => (value ? "with the threshold" : "without the threshold"),
-    [
-      ["1.25", false],
-      ["1.26", true],
-    ],
+    ["1.25", false, "without the threshold"],
+    ["1.26", true, "with the threshold"],
   ),
   // With 0, the pod's own grace period applies.
   immediateEvictionGracePeriod: count(
@@ -383,60 +305,42 @@ export const FACTS = {
   podWorkerTransientBackOffPeriod: duration("backOffOnTransientErrorPeriod", POD_WORKERS, ["1.25", 1_000]),
   containerBackOffPeriod: duration("backOffPeriod (containers, images)", KUBELET, ["1.25", 10_000]),
   maxContainerBackOff: duration("MaxContainerBackOff", KUBELET, ["1.25", 300_000]),
-  minimumGracePeriod: duration("minimumGracePeriodInSeconds", "pkg/kubelet/kuberuntime/kuberuntime_manager.go", [
-    "1.25",
-    2_000,
-  ]),
-  preStopWithinOverride: fact(
+  minimumGracePeriod: duration("minimumGracePeriodInSeconds", RUNTIME_MANAGER, ["1.25", 2_000]),
+  preStopWithinOverride: change(
     "duration of a preStop hook",
-    "pkg/kubelet/kuberuntime/kuberuntime_container.go",
-    (value: boolean) => (value ? "part of the pod worker's grace period" : "added to the pod worker's grace period"),
-    [
-      ["1.25", false],
-      ["1.28", true],
-    ],
+    CONTAINER,
+    ["1.25", false, "added to the pod worker's grace period"],
+    ["1.28", true, "part of the pod worker's grace period"],
   ),
-  createdEventColon: fact(
+  createdEventColon: change(
     "message of the event Created",
-    "pkg/kubelet/kuberuntime/kuberuntime_container.go",
-    (value: boolean) => (value ? "Created container: NAME" : "Created container NAME"),
-    [
-      ["1.25", false],
-      ["1.32", true],
-    ],
+    CONTAINER,
+    ["1.25", false, "Created container NAME"],
+    ["1.32", true, "Created container: NAME"],
   ),
-  backOffEventNames: fact(
+  backOffEventNames: change(
     "message of a container's event BackOff",
-    "pkg/kubelet/kuberuntime/kuberuntime_manager.go",
-    (value: boolean) => (value ? "names container and pod" : "names neither"),
-    [
-      ["1.25", false],
-      ["1.26", true],
-    ],
+    RUNTIME_MANAGER,
+    ["1.25", false, "names neither"],
+    ["1.26", true, "names container and pod"],
   ),
   hookEvent: word<"the hook's output" | "only the failure">(
     "message of the events FailedPostStartHook and FailedPreStopHook",
-    "pkg/kubelet/kuberuntime/kuberuntime_container.go",
+    CONTAINER,
     ["1.25", "the hook's output"],
     ["1.26", "only the failure"],
   ),
-  pullSecretEvent: fact(
+  pullSecretEvent: change(
     "event FailedToRetrieveImagePullSecret",
     "pkg/kubelet/kubelet_pods.go",
-    (value: boolean) => (value ? "recorded" : "missing"),
-    [
-      ["1.25", false],
-      ["1.28", true],
-    ],
+    ["1.25", false, "missing"],
+    ["1.28", true, "recorded"],
   ),
-  imageBackOffReason: fact(
+  imageBackOffReason: change(
     "message of the waiting reason ImagePullBackOff",
     "pkg/kubelet/images/image_manager.go",
-    (value: boolean) => (value ? "includes the last pull's error" : "without the pull's error"),
-    [
-      ["1.25", false],
-      ["1.32", true],
-    ],
+    ["1.25", false, "without the pull's error"],
+    ["1.32", true, "includes the last pull's error"],
   ),
   podRejectedMessage: word<"Pod" | "Pod was rejected:">(
     "beginning of the message of a rejected pod",
@@ -444,14 +348,11 @@ export const FACTS = {
     ["1.25", "Pod"],
     ["1.26", "Pod was rejected:"],
   ),
-  podRejectedKeepsQosClass: fact(
+  podRejectedKeepsQosClass: change(
     "status.qosClass of a rejected pod",
     KUBELET,
-    (value: boolean) => (value ? "kept" : "removed"),
-    [
-      ["1.25", false],
-      ["1.32", true],
-    ],
+    ["1.25", false, "removed"],
+    ["1.32", true, "kept"],
   ),
   pulledEvent: word<"duration" | "also with waiting" | "also the image's size">(
     "contents of the event Pulled",

@@ -1,5 +1,6 @@
 import { LabError } from "../errors.js";
-import { FACTS, type ReleaseFact } from "./fact-table.js";
+import type { ReleaseFact } from "./fact.js";
+import { FACTS } from "./fact-table.js";
 
 /** The releases that `--kube-version` accepts. */
 export const OLDEST_RELEASE = "1.25";

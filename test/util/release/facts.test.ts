@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { FACTS, type ReleaseFact } from "../../../src/util/release/fact-table.js";
+import type { ReleaseFact } from "../../../src/util/release/fact.js";
+import { FACTS } from "../../../src/util/release/fact-table.js";
 import { constantFor, type FactName, factFor, isAtLeast, parseKubeVersion } from "../../../src/util/release/facts.js";
 
 describe("parseKubeVersion", () => {

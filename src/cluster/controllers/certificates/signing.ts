@@ -11,7 +11,7 @@ import { nameText } from "../../../staging/pki/name.js";
 import { evaluateSigner, findSigner, outcomesText } from "../../../staging/pki/signers.js";
 import type { Constant } from "../../../trace/events.js";
 import type { Cause } from "../../../trace/trace.js";
-import { durationText } from "../../../util/release/fact-table.js";
+import { durationText } from "../../../util/release/fact.js";
 import type { Controller, ControllerDeps } from "../controller.js";
 import { asController } from "../support/shared-deps.js";
 import { CSR_RESOURCE, runCertificateController } from "./certificate-controller.js";

@@ -3,7 +3,7 @@ import { parseGoDuration } from "../../../staging/apimachinery/time.js";
 import { Informer } from "../../../staging/client-go/cache/informer.js";
 import { collectionPath, NODES, SERVICES } from "../../../staging/client-go/rest/paths.js";
 import { orAborted } from "../../../util/async/concurrency.js";
-import { durationText } from "../../../util/release/fact-table.js";
+import { durationText } from "../../../util/release/fact.js";
 import { runApiserverSource } from "../../config/apiserver.js";
 import { FileSource } from "../../config/file.js";
 import { runHttpSource } from "../../config/http.js";

@@ -1,6 +1,6 @@
 import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { messageOf } from "../../../util/errors.js";
-import { durationText } from "../../../util/release/fact-table.js";
+import { durationText } from "../../../util/release/fact.js";
 import { KubeletObserver } from "../../types/observer.js";
 import { podText } from "../../types/pod-update.js";
 import { ENDPOINT_STOP_GRACE_PERIOD_MS } from "./endpoint.js";

@@ -1,7 +1,7 @@
 import type { Ctx } from "../../../trace/ctx.js";
 import type { Fact } from "../../../trace/events.js";
 import type { LabError } from "../../../util/errors.js";
-import { durationText } from "../../../util/release/fact-table.js";
+import { durationText } from "../../../util/release/fact.js";
 import { constantsFor } from "../../../util/release/facts.js";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import type { Certificate } from "../../pki/certificate.js";

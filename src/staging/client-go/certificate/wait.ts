@@ -1,7 +1,7 @@
 import type { Cause, Trace } from "../../../trace/trace.js";
 import { ChildAbort } from "../../../util/async/abort.js";
 import { LabError } from "../../../util/errors.js";
-import { durationText } from "../../../util/release/fact-table.js";
+import { durationText } from "../../../util/release/fact.js";
 import type { CertificateSigningRequest } from "../../apimachinery/api/certificates.js";
 import { isStatus } from "../../apimachinery/api/meta.js";
 import { reflect } from "../cache/reflect.js";

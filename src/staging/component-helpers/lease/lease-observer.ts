@@ -1,7 +1,7 @@
 import type { Fact } from "../../../trace/events.js";
 import type { Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
-import { durationText } from "../../../util/release/fact-table.js";
+import { durationText } from "../../../util/release/fact.js";
 import { constantsFor, factFor } from "../../../util/release/facts.js";
 
 /** The result of one round. `renewed` and `created` wrote a renewTime; `failed` is retried after the interval. */
