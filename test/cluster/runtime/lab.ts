@@ -100,7 +100,7 @@ export class RuntimeLab {
 export async function loadPrograms(): Promise<void> {
   await Promise.all([
     import("just-bash"),
-    import("../../../src/cluster/shell/language/parser.js"),
+    import("../../../src/cluster/shell/language/syntax/parser.js"),
     import("../../../src/cluster/shell/language/run.js"),
     import("../../../src/cluster/shell/language/utilities.js"),
     import("../../../src/cluster/shell/language/as-program.js"),

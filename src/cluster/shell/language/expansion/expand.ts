@@ -5,18 +5,9 @@ import type { ProcessTable, Self } from "../../process/process.js";
 import type { Terminal } from "../../process/terminal.js";
 import { dropZeros, readAll } from "../../streams.js";
 import { ShellError, type ShellState } from "../state.js";
-import type {
-  ArithExpr,
-  BraceItem,
-  BracePart,
-  BraceRange,
-  ParameterOperation,
-  ParameterPart,
-  ScriptNode,
-  WordNode,
-  WordPart,
-} from "../syntax/ast.js";
+import type { ArithExpr, ParameterOperation, ParameterPart, ScriptNode, WordNode, WordPart } from "../syntax/ast.js";
 import { type ArithmeticContext, evaluate } from "./arithmetic.js";
+import { BYTES_PER_FIELD, expandBraces, FIELDS_PER_CHECK, literalBraces } from "./braces.js";
 import type { Piece } from "./glob.js";
 import { countCharacters, removePattern, replacePattern, substring } from "./parameter-change.js";
 import { expandPath, hasPattern, textOf } from "./patterns.js";
@@ -40,10 +31,6 @@ export interface ExpansionHost {
   /** the target of `/dev/tty` */
   readonly terminal: Terminal | undefined;
 }
-
-/** The memory of one field in addition to its text, in bytes. */
-const BYTES_PER_FIELD = 200;
-const FIELDS_PER_CHECK = 1024;
 
 /** Collects the fields of a word. */
 class Fields {
@@ -198,7 +185,7 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
     case "TildeExpansion":
       return part.user === null ? (host.state.get("HOME") ?? "/") : `~${part.user}`;
     case "ParameterExpansion":
-      return expandParameter(part, host);
+      return expandOperation(part, host);
     case "CommandSubstitution":
       return substitute(part.body, host);
     case "ArithmeticExpansion":
@@ -208,26 +195,6 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
     default:
       return "";
   }
-}
-
-/** Leaves braces unchanged where a word does not become several (an assignment), and always in ash. */
-function literalBraces({ items }: BracePart): WordPart[] {
-  const literal = (value: string): WordPart => ({ type: "Literal", value });
-  const [first] = items;
-  if (first?.type === "Range") return [literal(`{${rangeText(first)}}`)];
-  const parts = items.flatMap((item, index) => [
-    literal(index === 0 ? "{" : ","),
-    ...(item.type === "Word" ? item.word.parts : [literal(rangeText(item))]),
-  ]);
-  return [...parts, literal("}")];
-}
-
-function rangeText({ start, end, startStr, endStr, step }: BraceRange): string {
-  return `${startStr ?? start}..${endStr ?? end}${step === undefined ? "" : `..${step}`}`;
-}
-
-function expandParameter(part: ParameterPart, host: ExpansionHost): Promise<string> | string {
-  return expandOperation(part, host);
 }
 
 /** `$(cmd)`, without trailing newlines; `$(< file)` reads the file. */
@@ -263,56 +230,6 @@ export function arithmeticContext(host: ExpansionHost): ArithmeticContext {
     },
     parse: (text) => host.parseArithmetic(text),
   };
-}
-
-/** `a{b,c}` becomes `ab ac`, before all other expansions. @throws OutOfMemoryError */
-async function expandBraces(parts: readonly WordPart[], host: ExpansionHost): Promise<(readonly WordPart[])[]> {
-  if (!parts.some((part) => part.type === "BraceExpansion")) return [parts];
-  if (!host.state.isBash)
-    return [parts.flatMap((part) => (part.type === "BraceExpansion" ? literalBraces(part) : part))];
-  let words: (readonly WordPart[])[] = [parts];
-  for (let isDone = false; !isDone; ) {
-    isDone = true;
-    const next: (readonly WordPart[])[] = [];
-    for (const word of words) {
-      const at = word.findIndex((part) => part.type === "BraceExpansion");
-      const brace = word[at];
-      if (brace?.type !== "BraceExpansion") next.push(word);
-      else {
-        isDone = false;
-        for (const item of brace.items) {
-          for (const middle of braceParts(item)) {
-            next.push([...word.slice(0, at), ...middle, ...word.slice(at + 1)]);
-            if (next.length % FIELDS_PER_CHECK !== 0) continue;
-            host.self.memory.require(next.length * BYTES_PER_FIELD * (word.length + 1));
-            await host.self.turn(FIELDS_PER_CHECK / 16);
-          }
-        }
-      }
-    }
-    words = next;
-  }
-  return words;
-}
-
-function* braceParts(item: BraceItem): Generator<readonly WordPart[]> {
-  if (item.type === "Word") yield item.word.parts;
-  else for (const value of braceRange(item)) yield [{ type: "Literal", value }];
-}
-
-/** `{1..10..2}`, `{01..10}` and `{a..z}` */
-function* braceRange(item: BraceRange): Generator<string> {
-  const texts = [item.startStr ?? "", item.endStr ?? ""];
-  const width = texts.some((text) => /^-?0\d/.test(text)) ? Math.max(...texts.map(({ length }) => length)) : 0;
-  const isText = typeof item.start === "string";
-  const code = (value: string | number) => (typeof value === "string" ? value.charCodeAt(0) : value);
-  const [start, end] = [code(item.start), code(item.end)];
-  const step = Math.max(1, Math.abs(item.step ?? 1));
-  for (let value = start; start <= end ? value <= end : value >= end; value += start <= end ? step : -step) {
-    if (isText) yield String.fromCharCode(value);
-    else if (value < 0) yield `-${String(-value).padStart(width - 1, "0")}`;
-    else yield String(value).padStart(width, "0");
-  }
 }
 
 /** The value of `$name`, `${name:-word}` and the like. @throws ShellError if a required parameter is not set */

@@ -17,7 +17,7 @@ let loaded: Promise<ShellLanguage> | undefined;
 
 /** Loads the parser once per process: it has no state. */
 export function loadLanguage(): Promise<ShellLanguage> {
-  loaded ??= import("../parser.js").then(({ parse }) => createLanguage(parse));
+  loaded ??= import("./parser.js").then(({ parse }) => createLanguage(parse));
   return loaded;
 }
 
