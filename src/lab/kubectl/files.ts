@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { parseYamlDocuments } from "../../staging/apimachinery/yaml.js";
 import { messageOf } from "../../util/errors.js";
+import type { MessageKey } from "../../util/i18n/catalogue.js";
 import { fileErrorMessage } from "../../util/i18n/file-error.js";
 import { type Message, MessageError } from "../../util/i18n/message-error.js";
 import { pathFrom } from "../../util/os/paths.js";
@@ -42,7 +43,7 @@ async function readText({ streams, cwd, signal }: Reading, file: string, code: C
     return (await bytes).toString();
   } catch (cause) {
     signal.throwIfAborted();
-    throw unreadable(code, file, fileErrorMessage(cause), cause);
+    throw unreadable(code, file, fileErrorMessage(cause), "nameAFile", cause);
   }
 }
 
@@ -50,10 +51,10 @@ function documentsOf(content: string, file: string, code: Code): readonly unknow
   try {
     return parseYamlDocuments(content);
   } catch (cause) {
-    throw unreadable(code, file, { verbatim: messageOf(cause) }, cause);
+    throw unreadable(code, file, { verbatim: messageOf(cause) }, "lookAtManifest", cause);
   }
 }
 
-function unreadable(code: Code, file: string, why: Message, cause: unknown): MessageError {
-  return new MessageError(code, ["pathUnreadable", { file, why }], ["nameAFile"], { cause });
+function unreadable(code: Code, file: string, why: Message, hint: MessageKey, cause: unknown): MessageError {
+  return new MessageError(code, ["pathUnreadable", { file, why }], [hint], { cause });
 }
