@@ -1,5 +1,5 @@
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
-import { durationText } from "../../util/release/fact-table.js";
+import { durationText } from "../../util/release/fact.js";
 import { factFor } from "../../util/release/facts.js";
 import { STATUS_CHANNEL_CAPACITY } from "../status/manager.js";
 import type { Kubelet } from "./kubelet.js";
