@@ -38,7 +38,7 @@ export async function buildProgram(argv: readonly string[], version: string, ses
   addGlobalOptions(program);
   const wanted = commandWord(argv);
   for (const entry of COMMANDS) {
-    const command = program.command(entry.name).summary(entry.summary);
+    const command = program.command(entry.name).summary(entry.summary).helpGroup(entry.group);
     if (entry.name !== wanted) continue;
     (await entry.load())(command, session);
     acceptVersion(command, version);
