@@ -11,7 +11,10 @@ import { compileLabs } from "../../../src/lab/labs/format/compile.js";
 import type { Lab } from "../../../src/lab/labs/format/lab.js";
 import type { Proof } from "../../../src/lab/labs/prove/prove.js";
 import { labsAtOnce, proveOnEmbedded } from "../../../src/lab/labs/prove/prove-embedded.js";
+import type { LabMessage } from "../../../src/lab/labs/session/message.js";
+import type { Language } from "../../../src/util/i18n/language.js";
 import { SystemRandom } from "../../../src/util/random.js";
+import { RenderedWidths } from "../../support/rendered-widths.js";
 import { suiteNeeding } from "../../support/requirements.js";
 
 const compiled = await compileLabs("labs", { commands: COMMANDS.map(({ name }) => name) });
@@ -143,5 +146,9 @@ async function prove(lab: Lab, home: string, options: { readonly withoutKubectl?
     PROGRAM,
   );
   await context.load();
-  return proveOnEmbedded(lab, context, 1, options);
+  const widths = new RenderedWidths();
+  const onMessage = (message: LabMessage) => widths.see("en", message);
+  const onText = (language: Language, message: LabMessage) => widths.see(language, message);
+  const proof = await proveOnEmbedded(lab, context, 1, { ...options, onMessage, onText });
+  return { ...proof, problems: [...proof.problems, ...widths.problems] };
 }

@@ -1,9 +1,9 @@
+import { defined } from "../../../util/defined.js";
 import { LabError } from "../../../util/errors.js";
 import type { LabProcess } from "../environment/context.js";
 import { openEmbeddedEnvironment } from "../environment/embedded-environment.js";
 import type { Lab } from "../format/lab.js";
-import type { LabMessage } from "../session/message.js";
-import { type Proof, proveLab } from "./prove.js";
+import { type Proof, type ProofOptions, proveLab } from "./prove.js";
 
 /** The narrowest terminal for labs, because patterns must not depend on line breaks. */
 const COLUMNS = 60;
@@ -29,8 +29,9 @@ export async function proveOnEmbedded(
   seed: number,
   {
     onMessage,
+    onText,
     ...options
-  }: { readonly withoutKubectl?: boolean; readonly onMessage?: (message: LabMessage) => void } = {},
+  }: { readonly withoutKubectl?: boolean } & Pick<ProofOptions, "onMessage" | "onText"> = {},
 ): Promise<Proof> {
   const { id, proofSpeed } = lab.definition;
   try {
@@ -47,7 +48,7 @@ export async function proveOnEmbedded(
     return await proveLab(
       lab,
       environment,
-      { language: "en", seed, ...(onMessage === undefined ? {} : { onMessage }) },
+      { language: "en", seed, ...defined({ onMessage, onText }) },
       context.signal,
     );
   } catch (error) {

@@ -10,6 +10,8 @@ export interface ProofTexts {
   readonly environment: LabEnvironment;
   /** chooses the values of the lab's variables */
   readonly seed: number;
+  /** gets all texts, in each language */
+  readonly onText?: (language: Language, message: LabMessage) => void;
 }
 
 /**
@@ -49,7 +51,7 @@ export async function frameTextProblems(texts: ProofTexts): Promise<readonly str
 
 /** @param show adds its texts to `shown`, and returns the required ones by name */
 async function inEachLanguage(
-  { lab, environment, seed }: ProofTexts,
+  { lab, environment, seed, onText }: ProofTexts,
   done: readonly string[],
   show: (session: LabSession, shown: string[]) => Readonly<Record<string, string>>,
 ): Promise<readonly string[]> {
@@ -60,6 +62,8 @@ async function inEachLanguage(
     await using session = new LabSession(lab, environment, { language, seed, done, emit });
     const shown: string[] = [];
     const wanted = show(session, shown);
+    for (const message of messages) onText?.(language, message);
+    for (const markdown of shown) onText?.(language, { kind: "text", markdown });
     const all = JSON.stringify([messages, shown]);
     const unfilled = new Set([...all.matchAll(/\{\{\w+\}\}/g)].map(([placeholder]) => placeholder));
     problems.push(...[...unfilled].map((placeholder) => `${language}: ${placeholder} has no value`));

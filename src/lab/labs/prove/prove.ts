@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { defined } from "../../../util/defined.js";
 import type { Language } from "../../../util/i18n/language.js";
 import type { LabEnvironment } from "../environment/environment.js";
 import type { Lab } from "../format/lab.js";
@@ -17,6 +18,8 @@ export interface ProofOptions {
   readonly seed: number;
   /** the messages that a learner would see */
   readonly onMessage?: (message: LabMessage) => void;
+  /** the texts of all steps, in each language */
+  readonly onText?: (language: Language, message: LabMessage) => void;
 }
 
 /** The result of a proof: one line for each deviation from the definition. An empty result means that the lab works. */
@@ -39,7 +42,8 @@ export async function proveLab(
   signal: AbortSignal,
 ): Promise<Proof> {
   const { id, kind, steps } = lab.definition;
-  const texts = { lab, environment, seed: options.seed };
+  const { seed, onText } = options;
+  const texts = { lab, environment, seed, ...defined({ onText }) };
   const problems = [...(await frameTextProblems(texts))];
   const done: string[] = [];
   const leaks = new Leaks(environment.folder);
