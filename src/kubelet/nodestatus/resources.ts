@@ -43,6 +43,9 @@ export function checkResources(resources: NodeResources): NodeResources {
 
 const BYTES = /^[1-9]\d{0,15}([KMGTPE]i|[kMGTPE])?$/;
 
+/** Huge pages that a node of x86 reports, none of which its administrator has reserved. Mirrors MachineInfo in setters.go. */
+export const HUGE_PAGES = { "hugepages-1Gi": "0", "hugepages-2Mi": "0" } as const;
+
 /** The amounts as a node's status lists them. */
 export function resourceList({ cpu, memory, pods, disk = DEFAULT_DISK }: NodeResources) {
   // As the API server stores it: another form of the same amount would be written again and again.

@@ -3,7 +3,7 @@ import { withCondition } from "../../staging/apimachinery/api/pod.js";
 import { isExtendedResource } from "../../staging/apimachinery/corev1/resource-names.js";
 import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { MachineFacts } from "./machine.js";
-import { allocatable, type NodeResources, type Reservations, resourceList } from "./resources.js";
+import { allocatable, HUGE_PAGES, type NodeResources, type Reservations, resourceList } from "./resources.js";
 
 /** What decides a node's status apart from the machine: whether its runtime and network work. */
 export interface NodeHealth {
@@ -110,6 +110,7 @@ export function setNodeStatus(before: NodeStatus, inputs: StatusInputs): NodeSta
   for (const condition of ownConditions(inputs)) conditions = setCondition(conditions, condition, inputs.nowMs);
   const capacity: Readonly<Record<string, string>> = {
     ...before.capacity,
+    ...HUGE_PAGES,
     ...resourceList(resources),
     ...kubelet.devices?.capacity,
   };

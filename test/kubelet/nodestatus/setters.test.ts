@@ -113,8 +113,11 @@ describe("setNodeStatus", () => {
     assert.equal(after.conditions?.[3]?.status, "True");
   });
 
-  test("capacity is the requested one and a disk; allocatable is what evictions leave of it", () => {
-    assert.deepEqual(before.capacity, { cpu: "2", "ephemeral-storage": "100Gi", memory: "24684092Ki", pods: "110" });
+  test("capacity is the requested one, a disk and no huge pages; allocatable is what evictions leave of it", () => {
+    const hugePages = { "hugepages-1Gi": "0", "hugepages-2Mi": "0" };
+    const own = { cpu: "2", "ephemeral-storage": "100Gi", memory: "24684092Ki", pods: "110" };
+    assert.deepEqual(before.capacity, { ...own, ...hugePages });
+    assert.equal(before.allocatable?.["hugepages-2Mi"], "0");
     const { "ephemeral-storage": disk, memory } = before.allocatable ?? {};
     assert.deepEqual([disk, memory], ["96636764k", "24581692Ki"]);
   });
