@@ -50,7 +50,12 @@ export function addCsrCommand(csr: Command, context: CliContext): void {
       .option("--message <text>", "message of the condition")
       .action((names: string[], options: DecideOptions) => runDecide(context, type, names, options));
   }
-  addFileOptions(subcommand("fetch", "wait for a certificate, write it next to its key, print the file"))
+  addFileOptions(
+    subcommand(
+      "fetch",
+      "wait for a certificate, write it (and a client's kubeconfig) next to its key, print the files",
+    ),
+  )
     .argument("<name>", "name of the CSR")
     .action((name: string, options: FetchOptions) => runFetch(context, name, options));
 }
@@ -78,13 +83,13 @@ function addCreateOptions(command: Command): Command {
     .option("--print", "create key and request, print the CSR as YAML, send nothing")
     .option("--dry-run", "as --print, without writing files")
     .option("--approve", "approve it at once")
-    .option("--wait", "wait for the certificate and write it");
+    .option("--wait", "wait for the certificate and write it, with a kubeconfig for a client's");
   return addFileOptions(command);
 }
 
 function addFileOptions(command: Command): Command {
   return command
     .addOption(durationOption("--timeout <duration>", "how long to wait for approval and signature", "60s"))
-    .option("--out-dir <folder>", "folder of kubelet.key, kubelet.csr and kubelet.pem", parsePath, ".")
+    .option("--out-dir <folder>", "folder of kubelet.key, kubelet.csr, kubelet.pem and kubelet.config", parsePath, ".")
     .option("--prefix <word>", "first part of the file names", "kubelet");
 }

@@ -6,6 +6,7 @@ import { DECISIONS, type Decision, decide, getCsr } from "../../staging/csr/deci
 import { fetchCertificate } from "../../staging/csr/fetch.js";
 import { type RequestFiles, requestFiles } from "../../staging/csr/files.js";
 import { inspect } from "../../staging/csr/inspect.js";
+import { writeClientKubeconfig } from "../../staging/csr/kubeconfig.js";
 import { inspectionText } from "../../staging/csr/report.js";
 import { type InspectSource, readCa, readSource, sourceFromBytes, sourceFromObject } from "../../staging/csr/source.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
@@ -54,12 +55,15 @@ export async function runCreate(context: CliContext, options: CreateOptions): Pr
     const name = created.metadata.name ?? "";
     if (options.approve === true) await decide(deps, name, DECISIONS.Approved, context.signal);
     const isDone = options.wait === true;
-    if (isDone) await waitWithProgress(context, deps, created, files, options);
-    else noteNext(deps.trace, target, created, options);
+    const kubeconfig = isDone ? await waitWithProgress(context, deps, target, created, files, options) : undefined;
+    if (!isDone) noteNext(deps.trace, target, created, options);
     const certificate = isDone ? files.certificate : null;
     context.print({
-      text: [name, ...(isDone ? [files.key, files.certificate] : [])].join("\n"),
-      json: { name, key: files.key, request: files.request, certificate, signerName: plan.signerName },
+      text: [name, ...(isDone ? [files.key, files.certificate] : []), ...oneOrNone(kubeconfig)].join("\n"),
+      json: {
+        ...{ name, key: files.key, request: files.request, certificate, signerName: plan.signerName },
+        ...defined({ kubeconfig }),
+      },
     });
   });
 }
@@ -107,27 +111,33 @@ export interface FetchOptions extends FileOptions, TargetOptions {
   readonly timeout: number;
 }
 
-/** `csr fetch`: waits for the certificate and writes it next to its key. */
+/** `csr fetch`: waits for the certificate and writes it, and a client's kubeconfig, next to its key. */
 export async function runFetch(context: CliContext, name: string, options: FetchOptions): Promise<void> {
   const files = filesFrom(context, options);
-  await withAdministrator(context, { command: "csr fetch", chapter: CHAPTER }, options, async (deps) => {
+  await withAdministrator(context, { command: "csr fetch", chapter: CHAPTER }, options, async (deps, target) => {
     const csr = await getCsr(deps.client, name, context.signal);
-    await waitWithProgress(context, deps, csr, files, options);
-    context.print({ text: files.certificate, json: { name, certificate: files.certificate, key: files.key } });
+    const kubeconfig = await waitWithProgress(context, deps, target, csr, files, options);
+    const json = { name, certificate: files.certificate, key: files.key, ...defined({ kubeconfig }) };
+    context.print({ text: [files.certificate, ...oneOrNone(kubeconfig)].join("\n"), json });
   });
 }
 
+const oneOrNone = (text: string | undefined) => (text === undefined ? [] : [text]);
+
+/** @returns the path of the kubeconfig that goes with the certificate */
 async function waitWithProgress(
   context: CliContext,
   deps: ClientCtx,
+  target: Target,
   csr: CertificateSigningRequest,
   files: RequestFiles,
   options: TargetOptions & { readonly timeout: number },
-): Promise<void> {
+): Promise<string | undefined> {
   const flags = flagsText(targetFlags(options));
   const hints = { timedOut: (name: string) => `Approve it: kubelab csr approve ${name}${flags}` };
   using _line = context.progress(`waiting for the certificate of CSR ${csr.metadata.name}; Ctrl-C ends it`);
   await fetchCertificate(deps, csr, files, { timeoutMs: options.timeout, hints }, context.signal);
+  return writeClientKubeconfig(deps, csr, files, target.admin);
 }
 
 export interface InspectOptions extends TargetOptions {

@@ -10,11 +10,12 @@ import {
   privateKeyPem,
 } from "../pki/keys.js";
 
-/** The three files of one request: `kubelet.key` (0600), `kubelet.csr`, `kubelet.pem`. */
+/** The files of one request: `kubelet.key` (0600), `kubelet.csr`, `kubelet.pem`, and `kubelet.config` for kubectl. */
 export interface RequestFiles {
   readonly key: string;
   readonly request: string;
   readonly certificate: string;
+  readonly kubeconfig: string;
 }
 
 /** @throws LabError USAGE for a prefix that would leave the folder */
@@ -28,7 +29,7 @@ export function requestFiles(folder: string, prefix: string): RequestFiles {
     );
   }
   const path = (ending: string) => join(folder, `${prefix}.${ending}`);
-  return { key: path("key"), request: path("csr"), certificate: path("pem") };
+  return { key: path("key"), request: path("csr"), certificate: path("pem"), kubeconfig: path("config") };
 }
 
 export interface LocalKey {

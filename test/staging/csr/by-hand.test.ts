@@ -9,6 +9,7 @@ import { prepareRequest, type RequestPlan, submitRequest } from "../../../src/st
 import { type Decision, decide } from "../../../src/staging/csr/decide.js";
 import { fetchCertificate } from "../../../src/staging/csr/fetch.js";
 import { requestFiles } from "../../../src/staging/csr/files.js";
+import { writeClientKubeconfig } from "../../../src/staging/csr/kubeconfig.js";
 import { createAuthority } from "../../../src/staging/pki/authority.js";
 import { parseCertificateRequestPem, requestSignatureProblem } from "../../../src/staging/pki/csr.js";
 import { issueCertificate } from "../../../src/staging/pki/issue.js";
@@ -278,4 +279,36 @@ describe("fetching the certificate", () => {
     await ended;
     assert.equal(deps.clock.sleeping, 0);
   });
+});
+
+describe("a kubeconfig beside the certificate", () => {
+  const cluster = { server: "https://127.0.0.1:6443", caPem: "CA" };
+
+  test("names key and certificate by file, for their owner alone", async () => {
+    const files = freshFiles();
+    const deps = fakeDeps();
+    const { object } = await prepareRequest(deps, plan, files);
+    assert.equal(
+      await writeClientKubeconfig(deps, object as CertificateSigningRequest, files, cluster),
+      files.kubeconfig,
+    );
+    const text = readFileSync(files.kubeconfig, "utf8");
+    assert.match(text, /client-certificate: kubelet\.pem\n {4}client-key: kubelet\.key\n/);
+    assert.match(text, /server: https:\/\/127\.0\.0\.1:6443/);
+    assert.equal(statSync(files.kubeconfig).mode & 0o777, 0o600);
+  });
+
+  for (const [what, signerName, hasKey] of [
+    ["a server's certificate", "kubernetes.io/kubelet-serving", true],
+    ["a key that is elsewhere", plan.signerName, false],
+  ] as const) {
+    test(`${what} gets none`, async () => {
+      const files = freshFiles();
+      const deps = fakeDeps();
+      const { object } = await prepareRequest(deps, { ...plan, signerName }, files);
+      if (!hasKey) rmSync(files.key);
+      assert.equal(await writeClientKubeconfig(deps, object as CertificateSigningRequest, files, cluster), undefined);
+      assert.ok(!existsSync(files.kubeconfig));
+    });
+  }
 });
