@@ -5,8 +5,8 @@ import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { OLDEST_RELEASE } from "../../util/release/facts.js";
-import { skewProblem } from "../../util/release/skew.js";
+import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
+import { oldestKubelet, skewProblem } from "../../util/release/skew.js";
 import type { CliContext } from "./context.js";
 import { targetOptions } from "./options.js";
 
@@ -23,10 +23,17 @@ export interface JoinTarget extends AsyncDisposable {
 function checkSkew(kubeletVersion: string, clusterVersion: string): void {
   const problem = skewProblem(kubeletVersion, clusterVersion);
   if (problem === undefined) return;
-  throw new LabError("USAGE", `the cluster is v${clusterVersion}; ${problem}`, "Choose another --kube-version.");
+  throw new LabError(
+    "USAGE",
+    `the cluster is v${clusterVersion}; ${problem}`,
+    `Use --kube-version ${oldestKubelet(clusterVersion)} to ${clusterVersion}.`,
+  );
 }
 
-/** Opens the cluster that the flags name, or announces the address that --server names. */
+/**
+ * Opens the cluster that the flags name, or announces the address that --server names. --kube-version is the kubelet's:
+ * it may be older than the cluster.
+ */
 export async function openJoinTarget(
   context: CliContext,
   command: string,
@@ -34,15 +41,16 @@ export async function openJoinTarget(
   options: TargetOptions,
 ): Promise<JoinTarget> {
   const { random } = context;
+  const { kubeVersion: given, ...cluster } = targetOptions(options);
+  const kubeletVersion = given === undefined ? undefined : parseKubeletVersion(given);
   if (discovery.kind !== "by-target") {
     const { clock, trace } = context.session({});
     const text = `kubelab ${command} on the cluster at ${discovery.server}`;
     trace.emit({ kind: "note", text }, { actor: "user" });
-    const kubeVersion = options.kubeletVersion ?? OLDEST_RELEASE;
+    const kubeVersion = kubeletVersion ?? OLDEST_RELEASE;
     return { target: undefined, clock, trace, kubeVersion, [Symbol.asyncDispose]: async () => {} };
   }
-  const { kubeletVersion } = options;
-  const target = await context.openTarget(command, { ...targetOptions(options), ...defined({ kubeletVersion }) });
+  const target = await context.openTarget(command, { ...cluster, ...defined({ kubeletVersion }) });
   const { clock, trace } = context.session({});
   try {
     const clusterVersion = await releaseOf(target, { clock, trace, random });

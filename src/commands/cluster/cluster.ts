@@ -40,6 +40,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
       collectNodeLabels,
     )
     .option("--kube-version <release>", "behave like this release", "1.25")
+    .option("--kubelet-version <release>", "its nodes are of this release, up to two older (default: the cluster's)")
     .option(
       "--verify-kubelets",
       "verify nodes' serving certificates, as kube-apiserver does with --kubelet-certificate-authority: logs and exec then need `kubelab node --rotate-server-certificates`",

@@ -70,10 +70,13 @@ export type ComparableOptions = ClusterOptions & { readonly trace?: string; read
 export function printIfSame(context: CliContext, running: ClusterState, options: ComparableOptions): void {
   const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd, disk, http2 } =
     options;
-  const { simulated } = options;
+  const { simulated, kubeletVersion } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
+    kubeletVersion !== undefined &&
+      kubeletVersion !== (running.kubeletVersion ?? running.kubeVersion) &&
+      `without kubelets of v${kubeletVersion}`,
     speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
     http2 === true && running.http2 !== true && "without --http2",

@@ -13,7 +13,8 @@ import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
+import { parseKubeletVersion, parseKubeVersion } from "../../util/release/facts.js";
+import { oldestKubelet, skewProblem } from "../../util/release/skew.js";
 import type { CliContext } from "../cli/context.js";
 import { type DataOptions, dataConfig, dataFlags } from "../cli/data-options.js";
 import { type ComparableOptions, note, printIfSame, printRunning } from "./running.js";
@@ -109,7 +110,17 @@ async function clusterOptions({ etcd, simulated, stages, ...given }: UpOptions):
     disk,
     simulated: await simulatedNodes({ ...given, ...defined({ simulated, stages, disk }) }),
   });
-  return { ...given, kubeVersion: parseKubeVersion(given.kubeVersion), ...state };
+  return { ...given, ...releasesOf(given), ...state };
+}
+
+/** The releases of the cluster and of its nodes. @throws LabError USAGE for a skew that upstream does not allow */
+function releasesOf(given: Pick<UpOptions, "kubeVersion" | "kubeletVersion">) {
+  const kubeVersion = parseKubeVersion(given.kubeVersion);
+  if (given.kubeletVersion === undefined) return { kubeVersion };
+  const kubeletVersion = parseKubeletVersion(given.kubeletVersion);
+  const problem = skewProblem(kubeletVersion, kubeVersion);
+  if (problem === undefined) return { kubeVersion, kubeletVersion };
+  throw new LabError("USAGE", problem, `Use --kubelet-version ${oldestKubelet(kubeVersion)} to ${kubeVersion}.`);
 }
 
 async function bringUpDetached(context: CliContext, given: UpOptions, options: ComparableOptions): Promise<void> {
@@ -178,12 +189,14 @@ function didNotStart(name: string, why: string, hint: string, exitCode?: number 
 
 /** @param trace path of the file that the cluster's own process writes */
 function flagsOf(options: UpOptions, trace: string | undefined): string[] {
-  const { name, port, kubeVersion, speed, nodes, nodeLabels = [], systemPods, verifyKubelets, http2 } = options;
+  const { name, port, kubeVersion, kubeletVersion, speed, nodes, nodeLabels = [] } = options;
+  const { systemPods, verifyKubelets, http2 } = options;
   return [
     ...etcdFlags(options),
     ...dataFlags(options),
     ...simulationFlags(options),
     ...["--name", name, "--port", String(port), "--kube-version", kubeVersion, "--nodes", String(nodes)],
+    ...(kubeletVersion === undefined ? [] : ["--kubelet-version", kubeletVersion]),
     ...nodeLabels.flatMap(({ node, labels }) => {
       const text = Object.entries(labels)
         .map(([key, value]) => `${key}=${value}`)

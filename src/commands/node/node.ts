@@ -15,7 +15,7 @@ import { untilAborted } from "../../util/async/concurrency.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { pathFrom } from "../../util/os/paths.js";
-import { OLDEST_RELEASE, parseKubeVersion } from "../../util/release/facts.js";
+import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { openJoinTarget } from "../cli/join-target.js";
@@ -47,7 +47,7 @@ import {
   parseTaints,
 } from "./flags.js";
 import { NodeLife } from "./life.js";
-import { checkNodeOptions, type NodeCommandOptions, nodeTargetOptions, toJoinOptions } from "./options.js";
+import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./options.js";
 import { announceNode, nodeResult, podsOf } from "./result.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
@@ -83,7 +83,7 @@ function addConfigCommand(node: Command, context: CliContext): void {
     .addOption(new Option("--kube-version <release>", "the kubelet's release").default(OLDEST_RELEASE));
   addPlainOptions(config).action(async (file: string | undefined, options: { readonly kubeVersion: string }) => {
     const { defaultsResult, fileResult } = await import("./config.js");
-    const kubeVersion = parseKubeVersion(options.kubeVersion);
+    const kubeVersion = parseKubeletVersion(options.kubeVersion);
     context.print(
       file === undefined ? defaultsResult(kubeVersion) : await fileResult(pathFrom(context.cwd, file), kubeVersion),
     );
@@ -133,7 +133,7 @@ function addNodeOptions(command: Command): Command {
 async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
   checkNodeOptions(options);
   const gcPolicy = gcPolicyOf(options);
-  const assumed = parseKubeVersion(options.kubeVersion ?? OLDEST_RELEASE);
+  const assumed = parseKubeletVersion(options.kubeVersion ?? OLDEST_RELEASE);
   const early = await readConfiguration(context, options, assumed);
   const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
   checkNodeAllocatable(early.config, plan.resources);
@@ -141,7 +141,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   await using _lock = await lockFolder(plan.folder);
   const { cwd, env, random, signal } = context;
   const handler = await loadHandler({ cwd, env, signal, clock: new SystemClock() }, options, plan.folder);
-  await using opened = await openJoinTarget(context, "node", plan, nodeTargetOptions(options));
+  await using opened = await openJoinTarget(context, "node", plan, options);
   const { target, trace, kubeVersion } = opened;
   const clock = machineClock(opened.clock, options.clockOffset);
   await trace.chapter("node", async () => {

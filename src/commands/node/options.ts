@@ -6,7 +6,6 @@ import { JOIN_TIMEOUT_MS, type JoinOptions } from "../../testbed/node/join-plan.
 import type { TargetOptions } from "../../testbed/target/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
-import { parseKubeVersion } from "../../util/release/facts.js";
 import { targetOptions } from "../cli/options.js";
 import type { EvictionFlags } from "./eviction-flags.js";
 
@@ -40,12 +39,6 @@ export interface NodeCommandOptions
   readonly duration?: number;
 }
 
-/** The flags about the cluster. --kube-version is the kubelet's: it may be older than the cluster. */
-export function nodeTargetOptions(options: NodeCommandOptions): TargetOptions {
-  const { kubeVersion, ...rest } = targetOptions(options);
-  return { ...rest, ...(kubeVersion === undefined ? {} : { kubeletVersion: parseKubeVersion(kubeVersion) }) };
-}
-
 /** The flags about joining. */
 export function toJoinOptions(options: NodeCommandOptions, config: KubeletConfiguration): JoinOptions {
   const { name, cpu, memory, disk, rootDir, server, token, caCertHash, nodeLabels } = options;
@@ -53,7 +46,7 @@ export function toJoinOptions(options: NodeCommandOptions, config: KubeletConfig
   const pods = options.pods ?? String(podCapacity(config, cpu));
   const own = { node: name, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
   return {
-    ...nodeTargetOptions(options),
+    ...targetOptions(options),
     ...own,
     ...defined({ disk, dir: rootDir, server, token, caCertHash, nodeLabels, registerWithTaints }),
   };

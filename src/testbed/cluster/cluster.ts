@@ -41,6 +41,8 @@ export interface ClusterOptions {
   /** 0: a free one */
   readonly port: number;
   readonly kubeVersion: string;
+  /** of its nodes; default: the cluster's */
+  readonly kubeletVersion?: string;
   readonly speed?: number;
   /** how many nodes are joined and kept Ready; 0 with `disk`: as many as the cluster had */
   readonly nodes: number;
@@ -80,7 +82,7 @@ export async function runCluster(
 ): Promise<void> {
   const { context, clock, trace } = deps;
   const { name, port, kubeVersion, speed = 1, systemPods, verifyKubelets = false } = options;
-  const { etcd, disk, http2 } = options;
+  const { etcd, disk, http2, kubeletVersion } = options;
   const { env, random, signal } = context;
   const startProblems = apiServerProblems(trace);
   const { startEmbeddedControlPlane } = await import("../target/embedded-control-plane.js");
@@ -109,7 +111,7 @@ export async function runCluster(
     speed,
     ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
     nodes: earlier?.count ?? options.nodes,
-    ...defined({ data: disk?.folder, http2 }),
+    ...defined({ data: disk?.folder, http2, kubeletVersion }),
     ...(etcd === undefined ? {} : { ...placeOf(etcd), networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
     ...(systemPods === true ? { systemPods } : {}),
@@ -174,7 +176,7 @@ export async function writeClusterFiles(
 /** The nodes that the cluster starts with; they end before the control plane does. */
 async function startClusterNodes(
   { context, clock, trace, onProgress }: ClusterDeps,
-  { name, url, kubeVersion, nodes: count, systemPods, ...state }: ClusterState,
+  { name, url, kubeVersion, kubeletVersion = kubeVersion, nodes: count, systemPods, ...state }: ClusterState,
   controlPlane: ControlPlane,
   { nodeLabels = [], simulated }: Pick<ClusterOptions, "nodeLabels" | "simulated">,
 ): Promise<AsyncDisposable | undefined> {
@@ -193,11 +195,13 @@ async function startClusterNodes(
     const { startSimulatedNodes } = await import("../simulated/start.js");
     const ctx = { clock, trace, random: context.random };
     const onRegistered = (done: number) => onProgress?.(`${done} of ${count} simulated nodes`);
-    return startSimulatedNodes(ctx, controlPlane, { kubeVersion, specs, onRegistered, ...simulated }, context.signal);
+    const shape = { kubeVersion: kubeletVersion, specs, onRegistered, ...simulated };
+    return startSimulatedNodes(ctx, controlPlane, shape, context.signal);
   }
   const folder = clusterNodesFolder(context.env, name);
   await rm(folder, { recursive: true, force: true });
-  const options = { specs, target, folder, networkFolder: state.networkFolder ?? networkFolder(context.env, url) };
+  const sharedFolder = state.networkFolder ?? networkFolder(context.env, url);
+  const options = { specs, target, kubeletVersion, folder, networkFolder: sharedFolder };
   if (systemPods !== true) return startNodes(context, { clock, trace }, options);
   const { CONTROL_PLANE_NODE, controlPlaneNode, createSystemPods } = await import("../system-pods/start.js");
   const nameOf = (number: number) => (number === 1 ? CONTROL_PLANE_NODE : `${CONTROL_PLANE_NODE}-${number}`);

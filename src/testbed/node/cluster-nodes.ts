@@ -33,6 +33,7 @@ export interface NodeSpec {
 export interface ClusterNodesOptions {
   readonly specs: readonly NodeSpec[];
   readonly target: Target;
+  readonly kubeletVersion: string;
   /** where each node keeps its key, certificate and kubeconfig, in a folder of its name */
   readonly folder: string;
   /** see `networkFolder` */
@@ -57,7 +58,7 @@ const READY_POLL_MS = 100;
 export async function startNodes(
   context: NodeContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
-  { specs, target, folder, networkFolder, onRegistered }: ClusterNodesOptions,
+  { specs, target, kubeletVersion: kubeVersion, folder, networkFolder, onRegistered }: ClusterNodesOptions,
 ): Promise<AsyncDisposable> {
   const { startNode } = await import("./node.js");
   const quiet = quieterTrace(trace, QUIET_LEVEL);
@@ -76,7 +77,6 @@ export async function startNodes(
     const token = await administrator.makeToken("the nodes of this cluster", "auto", JOIN_TIMEOUT_MS);
     await inParallel(specs, STARTS_AT_A_TIME, async ({ name: nodeName, labels, taints, manifestDir }) => {
       const plan = { ...planUnasked(nodeName, join(folder, nodeName), token, labels), ...defined({ taints }) };
-      const { kubeVersion } = target;
       const config = nodeConfiguration(kubeVersion, defined({ staticPodPath: manifestDir }));
       const node = await startNode(
         { context, clock, trace: quiet },
@@ -93,8 +93,7 @@ export async function startNodes(
     // It starts last, because the cluster is ready without it.
     const identity = proxyIdentity(deps, target, context.signal);
     for (const node of nodes) {
-      const { kubeVersion } = target;
-      proxies.push(startNodeProxy(deps, { node, kubeVersion, identity }, context.signal));
+      proxies.push(startNodeProxy(deps, { node, kubeVersion: target.kubeVersion, identity }, context.signal));
     }
   } catch (error) {
     await close();

@@ -157,7 +157,7 @@ export function joinCommandFor({ server, caPem }: RestConfig, token: BootstrapTo
 const JOIN_HINT = "`kubelab token create --print-join-command` prints the whole command.";
 
 /** Flags that choose a cluster another way, or are for embedded ones. */
-const OF_A_KNOWN_CLUSTER = ["kubeconfig", "context", "real", "mock", "cluster", "kubeVersion", "speed"] as const;
+const OF_A_KNOWN_CLUSTER = ["kubeconfig", "context", "real", "mock", "cluster", "speed"] as const;
 
 function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
   const { server, caCertHash = [] } = options;
@@ -167,7 +167,7 @@ function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
   }
   const other = OF_A_KNOWN_CLUSTER.find((key) => options[key] !== undefined);
   if (other !== undefined) {
-    const flag = other === "kubeVersion" ? "--kube-version" : `--${other}`;
+    const flag = `--${other}`;
     throw usage(
       `--server and ${flag} contradict each other`,
       `Leave out ${flag}: with --server, only the address of the cluster is known.`,

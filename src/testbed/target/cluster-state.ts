@@ -22,6 +22,8 @@ export interface ClusterState {
   /** path of the administrator's kubeconfig (0600) */
   readonly kubeconfig: string;
   readonly kubeVersion: string;
+  /** the release of its nodes; absent: `kubeVersion` */
+  readonly kubeletVersion?: string;
   readonly speed: number;
   /**
    * A reading of its clock, which a process that joins follows: by the machine's monotonic time, so that both read the

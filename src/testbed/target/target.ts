@@ -7,7 +7,7 @@ import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { Random } from "../../util/random.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
-import { skewProblem } from "../../util/release/skew.js";
+import { clusterForKubelet, skewProblem } from "../../util/release/skew.js";
 import type { ProcessContext } from "../context.js";
 import { type ClusterState, clusterNames, isRunning, readClusterState } from "./cluster-state.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "./etcd-options.js";
@@ -22,7 +22,7 @@ export interface TargetOptions extends EtcdOptions {
   readonly cluster?: string;
   readonly yes?: boolean;
   readonly kubeVersion?: string;
-  /** the release of the joining kubelet: an embedded cluster starts with it, a running one can be newer. See `skewProblem` */
+  /** the release of the joining kubelet: an embedded cluster starts with it (or the oldest that it can), a running one can be newer. See `skewProblem` */
   readonly kubeletVersion?: string;
   readonly speed?: number;
 }
@@ -70,7 +70,7 @@ export async function openTarget(
 ): Promise<Target> {
   const options = labCluster(host.env, given);
   if (chooseTarget(options) === "real") return openReal(host, options);
-  const kubeVersion = parseKubeVersion(options.kubeVersion ?? options.kubeletVersion ?? "1.25");
+  const kubeVersion = parseKubeVersion(options.kubeVersion ?? clusterForKubelet(options.kubeletVersion ?? "1.25"));
   const etcd = etcdConfig(options);
   const { running, passedBy } = await findRunningCluster(host.env, options);
   if (running !== undefined) {

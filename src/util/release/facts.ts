@@ -20,20 +20,32 @@ export interface QuotedFact {
   readonly release: string;
 }
 
+/** The oldest kubelet that joins a cluster of `OLDEST_RELEASE`. Its constants are those of that release. */
+const OLDEST_KUBELET = "1.23";
+
 /**
  * Parses `1.32`, `v1.32` and `v1.32.5` as `1.32`.
  *
  * @throws LabError USAGE for anything else, and for releases that the table does not cover
  */
 export function parseKubeVersion(text: string): string {
+  return parseRelease(text, OLDEST_RELEASE);
+}
+
+/** The release of a kubelet, which can be older than any cluster here. @throws LabError USAGE as `parseKubeVersion` */
+export function parseKubeletVersion(text: string): string {
+  return parseRelease(text, OLDEST_KUBELET);
+}
+
+function parseRelease(text: string, oldestRelease: string): string {
   const minor = /^v?1\.(\d+)(?:\.\d+)?$/.exec(text.trim())?.[1];
-  const oldest = minorOf(OLDEST_RELEASE);
+  const oldest = minorOf(oldestRelease);
   const newest = minorOf(NEWEST_RELEASE);
   if (minor === undefined || Number(minor) < oldest || Number(minor) > newest) {
     throw new LabError(
       "USAGE",
       `unknown Kubernetes release ${JSON.stringify(text)}`,
-      `use --kube-version ${OLDEST_RELEASE} to ${NEWEST_RELEASE}`,
+      `use --kube-version ${oldestRelease} to ${NEWEST_RELEASE}`,
     );
   }
   return `1.${Number(minor)}`;

@@ -1,17 +1,31 @@
-import { isAtLeast, minorOf } from "./facts.js";
+import { isAtLeast, minorOf, OLDEST_RELEASE } from "./facts.js";
 
 /** The first cluster that accepts kubelets three releases older. */
 const THREE_MINORS_SINCE = "1.28";
 
 /**
- * Why a kubelet of one release cannot join a cluster of another: it cannot be newer than the API server, and at most
- * two releases older (three from v1.28). https://kubernetes.io/releases/version-skew-policy/#kubelet
+ * The oldest kubelet that a cluster accepts: two releases older, three from v1.28.
+ * https://kubernetes.io/releases/version-skew-policy/#kubelet
+ */
+export function oldestKubelet(clusterVersion: string): string {
+  return `1.${minorOf(clusterVersion) - (isAtLeast(clusterVersion, THREE_MINORS_SINCE) ? 3 : 2)}`;
+}
+
+/** The release of the cluster that a kubelet starts for itself: a kubelet can be older than all that it can embed. */
+export function clusterForKubelet(kubeletVersion: string): string {
+  return isAtLeast(kubeletVersion, OLDEST_RELEASE) ? kubeletVersion : OLDEST_RELEASE;
+}
+
+/**
+ * Why a kubelet of one release cannot join a cluster of another: it cannot be newer than the API server, nor older than
+ * `oldestKubelet`.
  * @returns undefined if it can
  */
 export function skewProblem(kubeletVersion: string, clusterVersion: string): string | undefined {
-  const older = minorOf(clusterVersion) - minorOf(kubeletVersion);
-  if (older < 0) return `a kubelet of v${kubeletVersion} is newer: it cannot be newer than the API server`;
-  const [most, words] = isAtLeast(clusterVersion, THREE_MINORS_SINCE) ? [3, "three"] : [2, "two"];
-  if (older <= most) return undefined;
-  return `a kubelet of v${kubeletVersion} is too old: v${clusterVersion} accepts kubelets that are at most ${words} minor versions older`;
+  const oldest = oldestKubelet(clusterVersion);
+  const accepted = `v${clusterVersion} accepts kubelets of v${oldest} to v${clusterVersion}`;
+  if (!isAtLeast(clusterVersion, kubeletVersion)) {
+    return `a kubelet of v${kubeletVersion} cannot be newer than the API server: ${accepted}`;
+  }
+  return isAtLeast(kubeletVersion, oldest) ? undefined : `a kubelet of v${kubeletVersion} is too old: ${accepted}`;
 }

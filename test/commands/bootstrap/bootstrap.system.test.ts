@@ -44,11 +44,6 @@ describe("invalid arguments: exit 2 before a folder is created or a question is 
       /--server and --speed contradict/,
     ],
     [
-      "--server and --kube-version",
-      ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--kube-version", "1.30"],
-      /--server and --kube-version contradict/,
-    ],
-    [
       "--server and --cluster",
       ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--cluster", "mine"],
       /--server and --cluster contradict/,
