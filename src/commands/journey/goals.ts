@@ -64,13 +64,22 @@ export function availableDeployment({ namespace, name }: JourneyManifest): Goal 
   };
 }
 
-/** The last pod of a Deployment is gone: pods disappear after the Deployment itself. */
-export function gonePods({ namespace }: JourneyManifest, deployment: KubeObject): Goal {
+/** The pods of a Deployment, without an end. */
+export function podsOf({ namespace }: JourneyManifest, deployment: KubeObject): Goal {
   const labels = Object.entries((deployment as Deployment).spec?.selector?.matchLabels ?? {});
-  const left = new Set<string | undefined>();
   return {
     path: collectionPath({ ...PODS, namespace }),
     query: { labelSelector: labels.map(([key, value]) => `${key}=${value}`).join(",") },
+    isReached: () => false,
+    inWords: () => "",
+  };
+}
+
+/** The last pod of a Deployment is gone: pods disappear after the Deployment itself. */
+export function gonePods(manifest: JourneyManifest, deployment: KubeObject): Goal {
+  const left = new Set<string | undefined>();
+  return {
+    ...podsOf(manifest, deployment),
     isReached: (type, { metadata }) => {
       if (type !== "DELETED") left.add(metadata.name);
       else left.delete(metadata.name);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { addOutputOptions, addTargetOptions, parseDuration, parsePath, targetOptions } from "../cli/options.js";
+import { addOutputOptions, addTargetOptions, durationOption, parsePath, targetOptions } from "../cli/options.js";
 import type { JourneyOptions } from "./run.js";
 
 /** `kubelab journey`: the life of a pod or a Deployment in numbered steps, each with its cause. */
@@ -22,7 +22,7 @@ export function addJourneyCommand(command: Command, context: CliContext): void {
     .option("-f, --filename <file>", "its manifest, instead of a name", parsePath)
     .option("--delete", "delete it when it runs, and follow it until it is gone; a Deployment until its pods are")
     .option("--explain", "add one sentence and the upstream source to each step")
-    .option("--timeout <duration>", "how long to wait for each of both", parseDuration, 60_000)
+    .addOption(durationOption("--timeout <duration>", "how long to wait for each of both", "60s"))
     .action(async (pod: string | undefined, options: JourneyOptions) => {
       const { runJourney } = await import("./run.js");
       await runJourney(context, { pod, options, target: targetOptions(options) });

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import type { KubeList, KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { collectionPath, DEPLOYMENTS, objectPath, PODS, type ResourceRef } from "../../staging/client-go/rest/paths.js";
@@ -15,7 +15,7 @@ import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
 import type { OutputOptions } from "../cli/options.js";
 import { inLanguage } from "../cli/result-language.js";
-import { availableDeployment, type Goal, gonePod, gonePods, runningPod } from "./goals.js";
+import { availableDeployment, type Goal, gonePod, gonePods, podsOf, runningPod } from "./goals.js";
 import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
 import { journeySteps } from "./steps.js";
@@ -56,23 +56,28 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
   // The node's start is not a part of the journey.
   facts.length = 0;
   await trace.chapter("journey", async () => {
-    const created = await create(client, manifest, context.signal);
     const isPod = manifest.kind === "Pod";
-    const wait = (goal: Goal) => follow(client, manifest, goal, options.timeout, context.signal);
-    const running = await wait(isPod ? runningPod(manifest) : availableDeployment(manifest));
+    const start = (goal: Goal) => begin(client, goal, context.signal);
+    const wait = (goal: BegunGoal) => follow(client, manifest, goal, options.timeout, context.signal);
+    const goal = await start(isPod ? runningPod(manifest) : availableDeployment(manifest));
+    const created = await create(client, manifest, context.signal);
+    // Of the servers of another process, watch events are all that shows the pods of a Deployment.
+    const isApart = !isPod && target.kind !== "embedded";
+    using _pods = isApart ? watchAlong(client, await start(podsOf(manifest, created)), context.signal) : undefined;
+    const running = await wait(goal);
     const first = [...facts];
     const named = (options.verbosity ?? 1) >= 2;
     const end = isPod ? "Running" : "Available";
     const ways = [(say?: Say) => journeyOf(`from the request to ${end}`, first, created, running, say, named)];
     if (options.delete === true) {
       facts.length = 0;
-      const going = wait(isPod ? gonePod(manifest) : gonePods(manifest, created));
+      const going = await start(isPod ? gonePod(manifest) : gonePods(manifest, created));
       await client.expect({
         method: "DELETE",
         path: objectPath(refOf(manifest), manifest.name),
         signal: context.signal,
       });
-      const gone = await going;
+      const gone = await wait(going);
       ways.push((say) => journeyOf("from the request until it is gone", facts, undefined, gone, say, named));
     }
     const common = { target, explains: options.explain === true, unicode: hasUnicode(context.env) };
@@ -125,11 +130,37 @@ async function create(client: KubeClient, manifest: JourneyManifest, signal: Abo
   return await client.expect({ method: "POST", path: collectionPath(refOf(manifest)), body: manifest.body, signal });
 }
 
+/** A goal whose watch continues a list, so that it has every change since then, however long the next request takes. */
+interface BegunGoal extends Goal {
+  readonly query: Goal["query"] & { readonly resourceVersion: string };
+}
+
+async function begin(client: KubeClient, goal: Goal, signal: AbortSignal): Promise<BegunGoal> {
+  const list = await client.expect<KubeList>({ method: "GET", path: goal.path, query: goal.query, signal });
+  for (const object of list.items) goal.isReached("ADDED", object);
+  return { ...goal, query: { ...goal.query, resourceVersion: list.metadata.resourceVersion ?? "" } };
+}
+
+/** Reports a watch's events until it is disposed. An error ends it, because it only accompanies another wait. */
+function watchAlong(client: KubeClient, { path, query }: BegunGoal, signal: AbortSignal): Disposable {
+  const stop = new ChildAbort(signal);
+  const watch = async () => {
+    for await (const _event of client.watch(path, query, stop.signal));
+  };
+  watch().catch(() => undefined);
+  return {
+    [Symbol.dispose]: () => {
+      stop.abort();
+      stop[Symbol.dispose]();
+    },
+  };
+}
+
 /** @returns the object as the watch showed it then @throws LabError TIMED_OUT */
 async function follow(
   client: KubeClient,
   { kind, namespace, name }: JourneyManifest,
-  { path, query, isReached, inWords }: Goal,
+  { path, query, isReached, inWords }: BegunGoal,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<KubeObject> {

@@ -106,7 +106,7 @@ function placesOf(graph: TraceGraph, root: TraceEvent): Map<TraceEvent, Place> {
   for (const event of graph.events) {
     if (event.kind !== "watch" || !/^(?:pods|deployments)$/.test(event.resource) || !graph.hasUnobservedCause(event))
       continue;
-    if (event.atMs >= root.atMs) places.set(event, { atMs: event.atMs, depth: 0 });
+    if (event.atMs >= startMs(root)) places.set(event, { atMs: event.atMs, depth: 1 });
   }
   return places;
 }

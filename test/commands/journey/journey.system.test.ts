@@ -2,6 +2,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
+import { loadKubeconfig } from "../../../src/staging/client-go/clientcmd/kubeconfig.js";
+import { createClient } from "../../../src/staging/client-go/rest/create-client.js";
+import { Trace } from "../../../src/trace/trace.js";
+import { SystemClock } from "../../../src/util/clock.js";
+import { SystemRandom } from "../../../src/util/random.js";
 import { newHome, runCliProcess } from "../../support/cli-process.js";
 
 interface Way {
@@ -116,3 +121,48 @@ test("journey: an image that cannot be pulled is said when the time is over", as
   assert.equal(code, 1);
   assert.match(stderr, /pod default\/a: it is Pending after 2 s\n/);
 });
+
+test("journey: on a running cluster it has every watch event that another client sees", async () => {
+  const home = newHome();
+  const up = await runCliProcess(home, "cluster", "up", "--detach", "--nodes", "1");
+  assert.equal(up.code, 0, up.stderr);
+  try {
+    const { config } = await loadKubeconfig(join(home, "state", "kubelab", "clusters", "kubelab.kubeconfig"));
+    const clock = new SystemClock();
+    await using client = createClient(config, {
+      trace: new Trace(clock),
+      clock,
+      random: new SystemRandom(),
+      actor: "user",
+    });
+    for (const object of ["pod/web", "deployment/web"]) {
+      const stop = new AbortController();
+      const seen: string[] = [];
+      const watching = (async () => {
+        for await (const { type, object: pod } of client.watch(PODS_PATH, { labelSelector: "!other" }, stop.signal)) {
+          seen.push(`watch event ${type} pods default/${pod.metadata.name}`);
+          if (type === "DELETED") return;
+        }
+      })();
+      const { code, stdout, stderr } = await runCliProcess(home, "journey", object, "--delete", "--json");
+      assert.equal(code, 0, stderr);
+      await watching;
+      stop.abort();
+      const { journeys } = JSON.parse(stdout) as { journeys: Way[] };
+      const shown = journeys
+        .flatMap(({ steps }) => steps.map(({ text }) => text))
+        .filter((text) => text.startsWith("watch event") && text.includes(" pods "));
+      assert.equal(shown[0], seen[0], `the first event is that of the creation of ${object}`);
+      assert.equal(shown.at(-1), seen.at(-1), "the last one that of the deletion");
+      // Between the two parts of the journey nobody asks for events.
+      const ended = journeys[0]?.steps.filter(({ text }) => text.startsWith("watch event") && text.includes(" pods "));
+      const before = ended?.map(({ text }) => text) ?? [];
+      assert.deepEqual(before, seen.slice(0, before.length));
+      assert.ok(before.length >= 3, `Pending, scheduled, Running: ${before.join("; ")}`);
+    }
+  } finally {
+    await runCliProcess(home, "cluster", "down");
+  }
+});
+
+const PODS_PATH = "/api/v1/namespaces/default/pods";
