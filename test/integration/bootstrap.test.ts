@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadKubeconfig } from "../../src/staging/client-go/clientcmd/kubeconfig.js";
+import { kubeconfigText } from "../../src/staging/client-go/clientcmd/kubeconfig-text.js";
 import type { TraceEvent } from "../../src/trace/events.js";
 import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
@@ -206,10 +208,37 @@ suiteNeeding(["kubectl", "openssl"], "kubelab bootstrap on a running cluster", (
     assert.equal((JSON.parse(stdout) as BootstrapJson).ready, true);
   });
 
+  for (const [flag, more] of [
+    ["--kubeconfig", "a kubeconfig with only a bootstrap token does the same"],
+    ["--bootstrap-kubeconfig", "as a kubelet"],
+  ] as const) {
+    test(`by ${flag}: ${more}, the node asks with the token and waits for its certificate`, async () => {
+      const name = `by${flag.slice(1)}`;
+      const { stdout: token } = await runCliProcess(home, "token", "create");
+      const { caPem, server } = (await loadKubeconfig(kubeconfig)).config;
+      const file = join(home, `${name}.kubeconfig`);
+      writeFileSync(
+        file,
+        kubeconfigText(
+          { server, token: token.trim(), ...(caPem === undefined ? {} : { caPem }) },
+          { cluster: "c", user: "bootstrap", context: "c" },
+        ),
+      );
+      const flags = [flag, file, "--node", name, "--dir", name, "--json", "-v", "2"];
+      const { code, stdout, stderr } = await runCliProcess(home, "bootstrap", ...flags);
+      assert.equal(code, 0, stderr);
+      const { ready, csr } = JSON.parse(stdout) as BootstrapJson;
+      assert.equal(ready, true);
+      assert.match(csr ?? "", /^node-csr-/);
+      assert.match(stderr, /POST\s+\/apis\/certificates\.k8s\.io\/v1\/certificatesigningrequests/);
+      assert.doesNotMatch(stderr, /\/secrets/);
+    });
+  }
+
   test("kubelab node --server prints a kubectl line that works: it has the node's own rights", async () => {
     const token = await runCliProcess(home, "token", "create", "--print-join-command");
     const words = token.stdout.trim().split(" ").slice(2);
-    const node = new CliProcess(home, ["node", ...words, "--name", "further", "--port", "0"]);
+    const node = new CliProcess(home, ["node", ...words, "--node", "further", "--port", "0"]);
     await node.printed(/^kubectl .*\n/m);
     const { code, stdout, stderr } = await node.kill("SIGINT");
     assert.equal(code, 130, stderr);

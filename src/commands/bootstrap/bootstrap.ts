@@ -5,7 +5,7 @@ import { type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/joi
 import { defined } from "../../util/defined.js";
 import type { CliContext, CommandResult } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { openJoinTarget } from "../cli/join-target.js";
+import { openJoinTarget, withBootstrapIdentity } from "../cli/join-target.js";
 import {
   addNodeOptions,
   addOutputOptions,
@@ -30,7 +30,7 @@ export function addBootstrapCommand(command: Command, context: CliContext): void
     "kubelab bootstrap",
     "kubelab bootstrap --node n2 --approve ask --keep",
     "kubelab bootstrap --node n3 --cert-duration 10m --dir ./n3 -v 2",
-    "kubelab bootstrap --kubeconfig ~/.kube/config --node n4",
+    "kubelab bootstrap --bootstrap-kubeconfig bootstrap.kubeconfig --node n4",
   );
   addServerOptions(addNodeOptions(addTargetOptions(addOutputOptions(command))))
     .addOption(new Option("--approve <who>", "who approves the CSR").choices(["auto", "ask", "manual"]).default("auto"))
@@ -42,7 +42,8 @@ export function addBootstrapCommand(command: Command, context: CliContext): void
     .action((options: BootstrapCommandOptions) => runBootstrap(context, options));
 }
 
-async function runBootstrap(context: CliContext, options: BootstrapCommandOptions): Promise<void> {
+async function runBootstrap(context: CliContext, given: BootstrapCommandOptions): Promise<void> {
+  const options = await withBootstrapIdentity(context, given);
   const plan = planJoin(options, joinDefaults(context));
   const store = await openStore(plan);
   await using opened = await openJoinTarget(context, "bootstrap", plan, options);

@@ -1,10 +1,12 @@
-import type { JoinPlan } from "../../testbed/node/join-plan.js";
+import { TOKEN_PATTERN } from "../../staging/cluster-bootstrap/token.js";
+import type { JoinOptions, JoinPlan } from "../../testbed/node/join-plan.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { pathFrom } from "../../util/os/paths.js";
 import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
 import { oldestKubelet, skewProblem } from "../../util/release/skew.js";
 import type { CliContext } from "./context.js";
@@ -61,4 +63,30 @@ export async function openJoinTarget(
     await target.close();
     throw error;
   }
+}
+
+type BootstrapFlags = Pick<JoinOptions, "bootstrapKubeconfig" | "kubeconfig" | "context" | "server">;
+
+/**
+ * Loads the file of --bootstrap-kubeconfig, or of a --kubeconfig whose user has a bootstrap token and nothing else: with it a node asks
+ * for its certificate as a kubelet does, without an administrator. Other flags stay as they are.
+ * @throws LabError BAD_FILE
+ */
+export async function withBootstrapIdentity<T extends BootstrapFlags>(context: CliContext, options: T): Promise<T> {
+  const { bootstrapKubeconfig, kubeconfig, context: contextName, server } = options;
+  const isNamed = typeof bootstrapKubeconfig === "string";
+  const file = isNamed ? bootstrapKubeconfig : kubeconfig;
+  if (file === undefined || server !== undefined) return options;
+  const { loadKubeconfig } = await import("../../staging/client-go/clientcmd/kubeconfig.js");
+  const { signal } = context;
+  const loading = loadKubeconfig(pathFrom(context.cwd, file), { signal, ...defined({ context: contextName }) });
+  if (isNamed) return { ...options, bootstrapKubeconfig: (await loading).config };
+  // Opening the target reports what is wrong with the file.
+  const config = await loading.then(
+    (loaded) => loaded.config,
+    () => undefined,
+  );
+  if (config?.clientCertificatePem !== undefined || !TOKEN_PATTERN.test(config?.token ?? "")) return options;
+  const { kubeconfig: _file, context: _name, ...others } = options;
+  return { ...(others as T), ...defined({ bootstrapKubeconfig: config }) };
 }

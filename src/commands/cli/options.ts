@@ -140,6 +140,7 @@ export function addNodeOptions(command: Command): Command {
     .addOption(podsOption().default("110"))
     .option("--jitter", "renew the Lease up to 4 % late at random, as upstream does")
     .optionsGroup("");
+    .option("--bootstrap-kubeconfig <file>", "join with the token in this kubeconfig, as a kubelet does", parsePath)
 }
 
 /** Adds the flags of a kubelet that runs pods. */

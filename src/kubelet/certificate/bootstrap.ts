@@ -5,7 +5,6 @@ import { type WaitHints, waitForCertificate } from "../../staging/client-go/cert
 import type { KubeClient, RestConfig } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { checkNameIsFree } from "../../staging/cluster-bootstrap/taken-name.js";
-import { type BootstrapToken, formatToken } from "../../staging/cluster-bootstrap/token.js";
 import { type Certificate, parseCertificatePem } from "../../staging/pki/certificate.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { ChildAbort } from "../../util/async/abort.js";
@@ -21,12 +20,15 @@ export interface BootstrapDeps extends Ctx {
   readonly store: CertificateStore;
 }
 
+/** The credentials of a bootstrap token, or those of a bootstrap kubeconfig. */
+export type BootstrapIdentity = Pick<RestConfig, "token" | "clientCertificatePem" | "clientKeyPem" | "authorize">;
+
 export interface BootstrapOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
   /** address and CA of the cluster; a credential in this kubeconfig is ignored */
   readonly cluster: RestConfig;
-  readonly token: BootstrapToken;
+  readonly identity: BootstrapIdentity;
   /** how long to wait for approval and signature, ms */
   readonly timeoutMs: number;
   /** the certificate lifetime to request; undefined: the signer decides */
@@ -77,10 +79,11 @@ export async function loadClientCert(
     return { ...(await writeKubeconfig(deps, options, left)), csrName: undefined };
   }
   const { server, caPem, tlsServerName, insecureSkipTlsVerify } = options.cluster;
+  const { token, clientCertificatePem, clientKeyPem, authorize } = options.identity;
   const lowPrivilege: RestConfig = {
     server,
     ...defined({ caPem, tlsServerName, insecureSkipTlsVerify }),
-    token: formatToken(options.token),
+    ...defined({ token, clientCertificatePem, clientKeyPem, authorize }),
   };
   await using client = createClient(lowPrivilege, { ...deps, actor: "kubelet" });
   if (options.refuseTakenName !== undefined && !(await hasBeenThisNode(store, ownerOf(options)))) {

@@ -48,6 +48,8 @@ export interface JoinOptions extends TargetOptions {
   readonly server?: string;
   readonly token?: string;
   readonly caCertHash?: readonly string[];
+  /** a kubeconfig whose user may ask for a certificate: its path, and once it is loaded its content */
+  readonly bootstrapKubeconfig?: string | RestConfig;
   readonly insecureSkipTlsVerify?: boolean;
   readonly approve: Approval;
   /** ms */
@@ -78,10 +80,11 @@ export interface JoinPlan {
   readonly resources: NodeResources;
   /** undefined: the administrator makes one */
   readonly token: BootstrapToken | undefined;
-  /** how the node finds the cluster: by itself, or through the administrator's identity of the target */
+  /** how the node finds the cluster: by itself, by a bootstrap kubeconfig, or through the administrator's identity of the target */
   readonly discovery:
     | { readonly kind: "by-hash"; readonly server: string; readonly caCertHashes: readonly string[] }
     | { readonly kind: "unverified"; readonly server: string }
+    | { readonly kind: "by-kubeconfig"; readonly server: string; readonly config: RestConfig }
     | { readonly kind: "by-target" };
   readonly approval: Approval;
   readonly timeoutMs: number;
@@ -111,13 +114,13 @@ const MIN_CERT_DURATION_MS = 600_000;
 export function planJoin(options: JoinOptions, place: JoinDefaults): JoinPlan {
   const nodeName = checkNodeName(options.node);
   const discovery = planDiscovery(options);
-  if (discovery.kind !== "by-target" && options.token === undefined) {
+  if (options.server !== undefined && options.token === undefined) {
     throw usage("--server needs --token: without it the cluster has no reason to listen", JOIN_HINT);
   }
   if (discovery.kind !== "by-target" && options.approve === "ask") {
     throw usage(
-      "--approve ask needs an administrator, and with --server there is only the token",
-      "Use --approve auto or manual, or join with --kubeconfig.",
+      "--approve ask needs an administrator, and here there is only the node's token",
+      "Use --approve auto or manual, or join with an administrator's --kubeconfig.",
     );
   }
   if (options.approve === "ask" && options.yes !== true && !place.canAsk) {
@@ -160,19 +163,16 @@ const JOIN_HINT = "`kubelab token create --print-join-command` prints the whole 
 const OF_A_KNOWN_CLUSTER = ["kubeconfig", "context", "real", "mock", "cluster", "speed"] as const;
 
 function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
-  const { server, caCertHash = [] } = options;
+  const { server, caCertHash = [], bootstrapKubeconfig: config } = options;
+  if (typeof config === "object") {
+    refuseOthers(options, "--bootstrap-kubeconfig", ["server", "token", ...OF_A_KNOWN_CLUSTER]);
+    return { kind: "by-kubeconfig", server: config.server, config };
+  }
   if (server === undefined) {
     if (caCertHash.length > 0) throw usage("--ca-cert-hash is for --server", JOIN_HINT);
     return { kind: "by-target" };
   }
-  const other = OF_A_KNOWN_CLUSTER.find((key) => options[key] !== undefined);
-  if (other !== undefined) {
-    const flag = `--${other}`;
-    throw usage(
-      `--server and ${flag} contradict each other`,
-      `Leave out ${flag}: with --server, only the address of the cluster is known.`,
-    );
-  }
+  refuseOthers(options, "--server", OF_A_KNOWN_CLUSTER);
   const address = serverAddress(server);
   if (options.insecureSkipTlsVerify === true && caCertHash.length > 0) {
     throw usage(
@@ -185,6 +185,18 @@ function planDiscovery(options: JoinOptions): JoinPlan["discovery"] {
     return { kind: "by-hash", server: address, caCertHashes: caCertHash.map(parseCaCertHash) };
   }
   throw usage("--server needs --ca-cert-hash: without it, the token could go to another server", JOIN_HINT);
+}
+
+/** @throws LabError USAGE for a flag that names a cluster in another way than `flag` */
+function refuseOthers(options: JoinOptions, flag: string, others: readonly (keyof JoinOptions)[]): void {
+  const key = others.find((one) => options[one] !== undefined);
+  if (key === undefined) return;
+  const other = key === "kubeVersion" ? "--kube-version" : `--${key}`;
+  const why =
+    key === "kubeconfig" && flag !== "--server"
+      ? "the node's own kubeconfig is written to its folder (--dir, of `kubelab node` --root-dir)."
+      : `with ${flag}, only the address of the cluster is known.`;
+  throw usage(`${flag} and ${other} contradict each other`, `Leave out ${other}: ${why}`);
 }
 
 /** `host:port`, as kubeadm has it, or a URL. */

@@ -1,6 +1,6 @@
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import { NodeAgent } from "../../kubelet/app/node-agent.js";
-import { type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
+import { type BootstrapIdentity, type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
 import { type CertificateStore, openCertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
 import { movedTo, noteMove } from "../../kubelet/certificate/node-kubeconfig.js";
@@ -8,7 +8,7 @@ import type { CertificateSigningRequest } from "../../staging/apimachinery/api/c
 import type { NodeAddress } from "../../staging/apimachinery/api/node.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import { discoverCluster } from "../../staging/cluster-bootstrap/discovery.js";
-import type { BootstrapToken } from "../../staging/cluster-bootstrap/token.js";
+import { type BootstrapToken, formatToken } from "../../staging/cluster-bootstrap/token.js";
 import type { Trace } from "../../trace/trace.js";
 import { traceOfNode } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
@@ -96,7 +96,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
   const decision = await decide(session);
   const { store, target } = session;
   if (decision.needed && !plan.force && target !== undefined) {
-    await checkIssuedCertificate(store, plan.nodeName, clusterOf(target, plan));
+    await checkIssuedCertificate(store, plan.nodeName, clusterOf(target.admin, plan));
   }
   await askFirst(session, decision);
   const moved = decision.needed ? undefined : whereItIsNow(session, decision.config);
@@ -128,7 +128,7 @@ export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
 
 /** With --server, a kubeconfig for another address is ignored, and the node bootstraps again. */
 function whereItIsNow({ target, plan, trace, store }: JoinSession, config: RestConfig): RestConfig | undefined {
-  const moved = target === undefined ? undefined : movedTo(config, clusterOf(target, plan));
+  const moved = target === undefined ? undefined : movedTo(config, clusterOf(target.admin, plan));
   if (moved === undefined) return undefined;
   const what = `go to ${moved.server}`;
   const why = `that is where the cluster is now; ${store.kubeconfigPath} says ${config.server}`;
@@ -158,21 +158,21 @@ async function bootstrap(session: JoinSession): Promise<BootstrapResult> {
   if (target === undefined) {
     const cluster = await discover(session);
     if (!plan.force) await checkIssuedCertificate(session.store, plan.nodeName, cluster);
-    return requestAsNode(session, cluster, requireToken(plan), undefined);
+    return requestAsNode(session, cluster, identityOf(plan), undefined);
   }
   const administrator = new Administrator(target, { trace, clock, random: context.random });
   try {
     const token = plan.token ?? (await administrator.makeToken(plan.nodeName, plan.approval, plan.timeoutMs));
-    return await requestAsNode(session, clusterOf(target, plan), token, administrator);
+    return await requestAsNode(session, clusterOf(target.admin, plan), { token: formatToken(token) }, administrator);
   } finally {
     await administrator.tidyUp();
     await administrator.close();
   }
 }
 
-/** The cluster's address and CA: the only parts of the administrator's kubeconfig that the node gets. */
-function clusterOf(target: Target, plan: JoinPlan): RestConfig {
-  const { server, caPem, tlsServerName, insecureSkipTlsVerify } = target.admin;
+/** The cluster's address and CA: the only parts of a kubeconfig that the node keeps. */
+function clusterOf(config: RestConfig, plan: JoinPlan): RestConfig {
+  const { server, caPem, tlsServerName, insecureSkipTlsVerify } = config;
   if (plan.insecureSkipTlsVerify || insecureSkipTlsVerify === true) return { server, insecureSkipTlsVerify: true };
   return {
     server,
@@ -185,9 +185,16 @@ function requireToken(plan: JoinPlan): BootstrapToken {
   return plan.token;
 }
 
+/** The credentials with which the node asks for its certificate. */
+function identityOf(plan: JoinPlan): BootstrapIdentity {
+  const { discovery } = plan;
+  return discovery.kind === "by-kubeconfig" ? discovery.config : { token: formatToken(requireToken(plan)) };
+}
+
 async function discover({ plan, trace, clock, context }: JoinSession): Promise<RestConfig> {
   const { discovery } = plan;
   if (discovery.kind === "unverified") return { server: discovery.server, insecureSkipTlsVerify: true };
+  if (discovery.kind === "by-kubeconfig") return clusterOf(discovery.config, plan);
   if (discovery.kind === "by-target") throw new Error("a target needs no discovery");
   const deps = { trace, clock, random: context.random, actor: "kubelet" as const };
   const { server, caCertHashes } = discovery;
@@ -210,7 +217,7 @@ async function askFirst({ context, plan, trace, target }: JoinSession, decision:
 async function requestAsNode(
   session: JoinSession,
   cluster: RestConfig,
-  token: BootstrapToken,
+  identity: BootstrapIdentity,
   administrator: Administrator | undefined,
 ): Promise<BootstrapResult> {
   const { plan, store, trace, clock, context, kubeVersion } = session;
@@ -220,7 +227,7 @@ async function requestAsNode(
       nodeName: plan.nodeName,
       kubeVersion,
       cluster,
-      token,
+      identity,
       timeoutMs: plan.timeoutMs,
       force: plan.force,
       ...(plan.takesOver === true

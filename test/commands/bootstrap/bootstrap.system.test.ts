@@ -13,6 +13,11 @@ import { runInProcess } from "../../support/run-cli.js";
 
 const TOKEN = "abcdef.0123456789abcdef";
 const HASH = `sha256:${"0".repeat(64)}`;
+const BOOTSTRAP = join(mkdtempSync(join(tmpdir(), "kubelab-cli-")), "bootstrap.kubeconfig");
+writeFileSync(
+  BOOTSTRAP,
+  kubeconfigText({ server: "https://127.0.0.1:1", token: TOKEN }, { cluster: "c", user: "u", context: "c" }),
+);
 const folder = () => mkdtempSync(join(tmpdir(), "kubelab-cli-"));
 
 describe("invalid arguments: exit 2 before a folder is created or a question is asked", () => {
@@ -52,6 +57,21 @@ describe("invalid arguments: exit 2 before a folder is created or a question is 
       "--server and --approve ask",
       ["--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH, "--approve", "ask"],
       /needs an administrator/,
+    ],
+    [
+      "a bootstrap kubeconfig and --server",
+      ["--bootstrap-kubeconfig", BOOTSTRAP, "--server", "https://h", "--token", TOKEN, "--ca-cert-hash", HASH],
+      /--bootstrap-kubeconfig and --server contradict/,
+    ],
+    [
+      "a bootstrap kubeconfig and --kubeconfig",
+      ["--bootstrap-kubeconfig", BOOTSTRAP, "--kubeconfig", "x"],
+      /--bootstrap-kubeconfig and --kubeconfig contradict.*own kubeconfig is written to its folder/s,
+    ],
+    [
+      "a bootstrap kubeconfig that is not there",
+      ["--bootstrap-kubeconfig", "/none"],
+      /kubeconfig \/none does not exist/,
     ],
     ["--approve ask without a terminal", ["--approve", "ask"], /needs a terminal/],
     ["--approve maybe", ["--approve", "maybe"], /auto, ask, manual/],

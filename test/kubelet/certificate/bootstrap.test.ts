@@ -19,7 +19,7 @@ import { makeAuthority, status } from "../../support/https-server.js";
 import { only, recordingTrace } from "../../support/trace.js";
 import { CsrServer, DENIED, FAILED } from "./csr-server.js";
 
-const TOKEN = { id: "abcdef", secret: "0123456789abcdef" };
+const TOKEN = "abcdef.0123456789abcdef";
 let ca: CertificateAuthority;
 beforeAll(async () => {
   ca = await makeAuthority();
@@ -38,7 +38,7 @@ async function node(server: CsrServer, folder?: string) {
         nodeName: "n1",
         kubeVersion: "1.25",
         cluster: { server: server.url, caPem: ca.certificatePem },
-        token: TOKEN,
+        identity: { token: TOKEN },
         timeoutMs: 60_000,
         ...more,
       },
