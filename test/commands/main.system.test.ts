@@ -30,7 +30,7 @@ const wrong = [
   [["tokn"], /Did you mean token/],
   [["token", "nope"], /unknown command 'nope'/],
   [["token", "list", "--nope"], /unknown option '--nope'/],
-  [["token", "list", "-v", "9"], /expected 0, 1, 2, 3 or 4/],
+  [["token", "list", "-v", "11"], /expected 0, 1, 2, 3 or 4/],
   [["token", "list", "--speed", "fast"], /expected a number/],
   [["token", "create", "--ttl", "soon"], /expected a duration/],
   [["token", "create", "nonsense"], /the token is malformed: it has no dot/],

@@ -42,7 +42,7 @@ describe("nearly every fact of a command has a cause or is an origin", () => {
     [["csr", "create", "--node", "n1"], toItsEnd],
     [["token", "create"], toItsEnd],
     [["exec", "nettool", "--frames", "--", "ls"], toItsEnd],
-    [["node", "--name", "n1", "--port", "0", "--manifest-dir", "pod.json"], until(/PATCH \S*\/pods\/web-n1\/status/)],
+    [["node", "--node", "n1", "--port", "0", "--manifest-dir", "pod.json"], until(/PATCH \S*\/pods\/web-n1\/status/)],
     [["lease", "--node", "n1"], until(/renewTime/)],
     [["pleg"], until(/ContainerStarted/)],
     [["static-pod"], until(/PATCH \S*\/pods\/web-\S+\/status/)],

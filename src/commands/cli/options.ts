@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { TargetOptions } from "../../testbed/target/target.js";
 import type { Level } from "../../trace/trace.js";
@@ -33,7 +34,7 @@ export function addOutputOptions(command: Command): Command {
 /** Adds -v, --trace and --no-color, for a command whose stdout is another program's output. */
 export function addTraceOptions(command: Command): Command {
   const levels = "trace: 0 errors, 1 steps with their reasons, 2 requests, 3 servers' decisions, 4 bodies";
-  return command
+  const grouped = command
     .configureHelp({ ...command.configureHelp(), groupItems })
     .optionsGroup(OUTPUT_GROUP)
     .option("-v, --verbosity <level>", levels, parseVerbosity)
@@ -41,6 +42,19 @@ export function addTraceOptions(command: Command): Command {
     .addOption(languageOption("of the trace"))
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");
+  return addAlias(grouped, "--v", "--verbosity");
+}
+
+/** Adds another name for a flag, which no help lists. @param name `--v` @param of the flag's long name */
+export function addAlias(command: Command, name: string, of: string): Command {
+  const known = command.options.find(({ long }) => long === of);
+  assert(known !== undefined, `${command.name()} has ${of}`);
+  const alias = new Option(`${name} ${known.flags.slice(known.flags.indexOf("<"))}`).hideHelp();
+  if (known.parseArg !== undefined) alias.argParser(known.parseArg);
+  return command.addOption(alias).on(`option:${alias.name()}`, () => {
+    const value: unknown = command.getOptionValue(alias.attributeName());
+    command.setOptionValueWithSource(known.attributeName(), value, "cli");
+  });
 }
 
 /** --lang */
@@ -126,27 +140,30 @@ export function addServerOptions(command: Command): Command {
     .option("--token <token>", "bootstrap token (default: the administrator creates one)")
     .option("--ca-cert-hash <hash...>", "for --server: sha256:… of the public key of the cluster's CA", collect)
     .optionsGroup("");
+    .option("--bootstrap-kubeconfig <file>", "join with the token in this kubeconfig, as a kubelet does", parsePath)
 }
 
 /** Adds the flags of a node that renews its Lease, for every command that may have to join one. */
 export function addNodeOptions(command: Command): Command {
   const folder = "~/.local/state/kubelab/nodes/<name>";
-  command
-    .optionsGroup(NODE_GROUP)
-    .option("--node <name>", "name of the node", "node-1")
+  addNodeNameOption(command.optionsGroup(NODE_GROUP), "node-1")
     .option("--dir <folder>", `folder of kubelet.key, .pem and .config (default: ${folder})`, parsePath)
     .addOption(new Option("--out-dir <folder>").hideHelp().argParser(parsePath));
   return addMachineOptions(command)
     .addOption(podsOption().default("110"))
     .option("--jitter", "renew the Lease up to 4 % late at random, as upstream does")
     .optionsGroup("");
-    .option("--bootstrap-kubeconfig <file>", "join with the token in this kubeconfig, as a kubelet does", parsePath)
+}
+
+/** Adds --node, also under the names that it had before and that the kubelet's own flag has. */
+export function addNodeNameOption(command: Command, nodeName: string): Command {
+  const named = command.option("--node <name>", "name of the node", nodeName);
+  return addAlias(addAlias(named, "--name", "--node"), "--hostname-override", "--node");
 }
 
 /** Adds the flags of a kubelet that runs pods. */
 export function addKubeletOptions(command: Command, nodeName: string): Command {
-  return addDurationOption(command)
-    .option("--name <name>", "name of the node", nodeName)
+  return addNodeNameOption(addDurationOption(command), nodeName)
     .option("--manifest-dir <folder>", "static pods: a folder of manifests, or one manifest", parsePath)
     .option("--cri <endpoint>", "container runtime: unix:///path or tcp://host:port (default: embedded)");
 }
@@ -170,9 +187,11 @@ export function targetOptions(options: TargetOptions): TargetOptions {
 }
 
 function parseVerbosity(text: string): Level {
-  const level = text === "" ? undefined : Number(text);
+/** Takes `-v=2` as Go's flags do, and the levels of klog that kubelab does not have as its last one. */
+  const [, digits = ""] = /^=?(\d|10)$/.exec(text) ?? [];
+  const level = digits === "" ? undefined : Math.min(Number(digits), 4);
   if (level === 0 || level === 1 || level === 2 || level === 3 || level === 4) return level;
-  throw new InvalidArgumentError("expected 0, 1, 2, 3 or 4.");
+  throw new InvalidArgumentError("expected 0, 1, 2, 3 or 4 (5 to 10 are as 4).");
 }
 
 export function parseSpeed(text: string): number {

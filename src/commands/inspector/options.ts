@@ -6,7 +6,7 @@ import type { HttpAddress } from "./page-server.js";
 
 /** The flags of an inspector into a kubelet. */
 export interface InspectorOptions extends TargetOptions {
-  readonly name: string;
+  readonly node: string;
   readonly manifestDir?: string;
   readonly cri?: string;
   readonly http?: HttpAddress;

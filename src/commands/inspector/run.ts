@@ -79,9 +79,9 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
   const { command, options } = plan;
   const folder = await makeTemporaryFolder(command);
   try {
-    const { name, manifestDir: given, cri: _c, http: _h, duration: _d, ...rest } = options;
+    const { manifestDir: given, cri: _c, http: _h, duration: _d, ...rest } = options;
     const manifestDir = given === undefined ? undefined : pathFrom(context.cwd, given);
-    const joinOptions = { ...rest, ...RESOURCES, node: name, approve: "auto", dir: join(folder, "node") } as const;
+    const joinOptions = { ...rest, ...RESOURCES, approve: "auto", dir: join(folder, "node") } as const;
     const joinPlan = planJoin({ ...joinOptions, timeout: JOIN_TIMEOUT_MS }, joinDefaults(context));
     const { nodeName } = joinPlan;
     await checkRuntime(context, options);

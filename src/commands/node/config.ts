@@ -1,10 +1,12 @@
+import { dirname } from "node:path";
 import { type KubeletConfiguration, setDefaults } from "../../kubelet/apis/config/defaults.js";
 import { withoutEffect } from "../../kubelet/apis/config/effects.js";
 import { CONFIG_API_VERSION, CONFIG_KIND, type ConfigFile, loadConfigFile } from "../../kubelet/apis/config/load.js";
+import { DEFAULT_RESOURCES } from "../../testbed/node/join-plan.js";
 import { isRecord } from "../../util/records.js";
 import { stringify } from "../../util/yaml.js";
 import type { CommandResult } from "../cli/context.js";
-import { checkConfiguration, checkThresholds } from "./configuration.js";
+import { readNode } from "./configuration.js";
 
 /** A field whose value is not the release's default. `authentication.webhook.cacheTTL` */
 interface Difference {
@@ -22,17 +24,17 @@ export function defaultsResult(kubeVersion: string): CommandResult {
 
 /**
  * The defaults that a file changes, and its fields without effect.
- * @throws LabError BAD_FILE, with all that is wrong
+ * @throws LabError for what `node --config` refuses on a node with the default resources
  */
 export async function fileResult(path: string, kubeVersion: string): Promise<CommandResult> {
+  const place = { home: dirname(path), cwd: dirname(path), canAsk: false };
+  await readNode({ node: "node-1", ...DEFAULT_RESOURCES, pods: undefined, config: path }, place, kubeVersion);
   const file = await loadConfigFile(path, kubeVersion);
   const config = setDefaults(file.fields, kubeVersion);
-  await checkConfiguration(config, file, kubeVersion);
-  await checkThresholds(config, kubeVersion, { file, flags: {} });
   const differences = differencesOf(config, kubeVersion);
   const idle = withoutEffect(file);
   const json = { file: path, kubeVersion, differences, withoutEffect: idle, warning: file.warning ?? null };
-  return { text: textOf(differences, idle, file, kubeVersion), json };
+  return { text: textOf(differences, idle, file, kubeVersion), json, isProse: true };
 }
 
 function differencesOf(config: KubeletConfiguration, kubeVersion: string): Difference[] {

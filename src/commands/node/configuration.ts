@@ -2,6 +2,7 @@ import { type KubeletConfiguration, setDefaults } from "../../kubelet/apis/confi
 import type { ConfigField, KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
 import type { ConfigFile } from "../../kubelet/apis/config/load.js";
 import { aggregateText } from "../../kubelet/sync/runtime-state.js";
+import { type JoinDefaults, type JoinPlan, planJoin } from "../../testbed/node/join-plan.js";
 import { joinFields, type MachineKind } from "../../testbed/node/kubelet-config.js";
 import type { Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
@@ -9,12 +10,15 @@ import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
 import { evictionFields } from "./eviction-flags.js";
-import type { NodeCommandOptions } from "./options.js";
+import { kubeletFields, mergedFields } from "./kubelet-flags.js";
+import { type NodeCommandOptions, toJoinOptions } from "./options.js";
 
 /** The kubelet's configuration in force, and where it comes from. */
 export interface NodeConfiguration {
   readonly config: KubeletConfiguration;
   readonly file: ConfigFile | undefined;
+  /** what the flags set */
+  readonly flags: KubeletConfigurationFields;
   /** ports that the file or a flag names */
   readonly fixedPorts: readonly ConfigField[];
 }
@@ -34,11 +38,30 @@ export async function readConfiguration(
   const machine: MachineKind = options.cri === undefined ? "simulated" : "real";
   const own = Object.entries(joinFields(machine)).filter(([name]) => !file?.named.includes(name as ConfigField));
   const flags = fieldsOfFlags(cwd, options);
-  const config = setDefaults({ ...Object.fromEntries(own), ...file?.fields, ...flags }, kubeVersion);
-  if (file !== undefined) await checkConfiguration(config, file, kubeVersion);
+  const config = setDefaults(mergedFields({ ...Object.fromEntries(own), ...file?.fields }, flags), kubeVersion);
+  if (file !== undefined || Object.keys(flags).length > 0) await checkConfiguration(config, file, kubeVersion);
   await checkThresholds(config, kubeVersion, { file, flags });
   const isNamed = (name: ConfigField) => flags[name] !== undefined || file?.named.includes(name) === true;
-  return { config, file, fixedPorts: PORTS.filter(isNamed) };
+  return { config, file, flags, fixedPorts: PORTS.filter(isNamed) };
+}
+
+/**
+ * Reads a node's configuration and plans how it joins: everything that `kubelab node` refuses before it contacts the cluster.
+ * @throws LabError USAGE, BAD_FILE
+ */
+export async function readNode(
+  options: NodeCommandOptions,
+  place: JoinDefaults,
+  kubeVersion: string,
+): Promise<NodeConfiguration & { readonly plan: JoinPlan }> {
+  const { checkNodeAllocatable } = await import("../../kubelet/cm/reservations.js");
+  const { checkNamedFiles } = await import("../../kubelet/app/named-files.js");
+  const configuration = await readConfiguration(place, options, kubeVersion);
+  const { config } = configuration;
+  const plan = planJoin(toJoinOptions(options, config), place);
+  checkNodeAllocatable(config, plan.resources);
+  await checkNamedFiles(config);
+  return { ...configuration, plan };
 }
 
 async function readFile(path: string, kubeVersion: string): Promise<ConfigFile> {
@@ -46,17 +69,19 @@ async function readFile(path: string, kubeVersion: string): Promise<ConfigFile> 
   return loadConfigFile(path, kubeVersion);
 }
 
-/** @throws LabError BAD_FILE, with all that is wrong with the configuration */
-export async function checkConfiguration(
+/** @throws LabError BAD_FILE, without a file USAGE, with all that is wrong with the configuration */
+async function checkConfiguration(
   config: KubeletConfiguration,
-  { path }: ConfigFile,
+  file: ConfigFile | undefined,
   kubeVersion: string,
 ): Promise<void> {
   const { validateKubeletConfiguration } = await import("../../kubelet/apis/config/validation.js");
   const problems = validateKubeletConfiguration(config, kubeVersion);
   if (problems.length === 0) return;
-  const message = `failed to validate kubelet configuration, error: ${aggregateText(problems)}, path: ${path}`;
-  throw new LabError("BAD_FILE", message, "Mend the file: `kubelab node config` prints one with the defaults.");
+  const message = `failed to validate kubelet configuration, error: ${aggregateText(problems)}`;
+  if (file === undefined) throw new LabError("USAGE", message, "`kubelab node config` prints the defaults.");
+  const hint = "Mend the file: `kubelab node config` prints one with the defaults.";
+  throw new LabError("BAD_FILE", `${message}, path: ${file.path}`, hint);
 }
 
 /** Where the fields of a configuration come from. */
@@ -69,7 +94,7 @@ const FILE_HINT =
   'A threshold in a file: `evictionHard: {memory.available: 500Mi, nodefs.available: "10%"}`; a grace period: `memory.available: 1m30s`.';
 
 /** Upstream checks these when it creates the kubelet; kubelab checks them before the node joins. @throws LabError USAGE, BAD_FILE */
-export async function checkThresholds(
+async function checkThresholds(
   config: KubeletConfiguration,
   kubeVersion: string,
   { file, flags }: Sources,
@@ -111,13 +136,33 @@ function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigu
     registerWithTaints,
     registerNode,
   });
-  return { ...fields, ...evictionFields(options) };
+  const absolute = (path: string | undefined) => (path ? pathFrom(cwd, path) : path);
+  const { authentication, tlsCertFile, tlsPrivateKeyFile, resolvConf, ...others } = kubeletFields(options);
+  const clientCAFile = absolute(authentication?.x509?.clientCAFile);
+  const files = defined({
+    tlsCertFile: absolute(tlsCertFile),
+    tlsPrivateKeyFile: absolute(tlsPrivateKeyFile),
+    resolvConf: absolute(resolvConf),
+    authentication: clientCAFile === undefined ? authentication : { ...authentication, x509: { clientCAFile } },
+  });
+  return { ...others, ...files, ...fields, ...evictionFields(options) };
 }
 
-/** Reports fields of the file that this kubelet does not know or ignores. */
-export async function reportFile({ file }: NodeConfiguration, trace: Trace): Promise<void> {
-  if (file === undefined) return;
-  const { path, named, warning } = file;
+/** Reports fields of the file and of flags that this kubelet does not know or ignores. */
+export async function reportConfiguration({ file, flags }: NodeConfiguration, trace: Trace): Promise<void> {
+  const { withoutEffect } = await import("../../kubelet/apis/config/effects.js");
+  const named = Object.keys(flags) as ConfigField[];
+  const ignored = withoutEffect({ named, fields: flags });
+  if (ignored.length > 0) {
+    trace.emit(
+      { kind: "note", text: `Flags set fields without an effect in this kubelet: ${ignored.join(", ")}.` },
+      ACTOR,
+    );
+  }
+  if (file !== undefined) reportFile(file, withoutEffect(file), trace);
+}
+
+function reportFile({ path, named, warning }: ConfigFile, idle: readonly string[], trace: Trace): void {
   const upstream = { file: "cmd/kubelet/app/server.go", func: "loadConfigFile" };
   const what = `configure the kubelet by ${path}`;
   trace.emit({ kind: "decision", what, why: `--config names it; it sets ${named.join(", ")}`, upstream }, ACTOR);
@@ -125,8 +170,6 @@ export async function reportFile({ file }: NodeConfiguration, trace: Trace): Pro
     const hint = "The kubelet continues without them.";
     trace.emit({ kind: "error", message: warning, hint }, { ...ACTOR, level: 0 });
   }
-  const { withoutEffect } = await import("../../kubelet/apis/config/effects.js");
-  const idle = withoutEffect(file);
   if (idle.length === 0) return;
   trace.emit({ kind: "note", text: `Fields of ${path} without an effect in this kubelet: ${idle.join(", ")}.` }, ACTOR);
 }

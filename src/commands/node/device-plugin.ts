@@ -9,16 +9,16 @@ import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { addDurationOption, addOutputOptions, parseDuration, parsePath } from "../cli/options.js";
+import { addDurationOption, addNodeNameOption, addOutputOptions, parseDuration, parsePath } from "../cli/options.js";
 import { stay } from "../cli/stay.js";
 
 interface DevicePluginCommandOptions {
   readonly resource: string;
   readonly count: number;
-  readonly unhealthy: readonly string[];
+  readonly unhealthy?: readonly string[];
   /** ms */
   readonly after?: number;
-  readonly name: string;
+  readonly node: string;
   readonly rootDir?: string;
   /** ms */
   readonly duration?: number;
@@ -37,12 +37,11 @@ export function addDevicePluginCommand(command: Command, context: CliContext): v
     "kubelab device-plugin --resource example.com/fpga --count 1 -v 2",
     "kubelab device-plugin --unhealthy gpu-1 --after 30s",
   );
-  addDurationOption(addOutputOptions(command))
+  addNodeNameOption(addDurationOption(addOutputOptions(command)), "node-1")
     .option("--resource <name>", "an extended resource", "example.com/gpu")
     .option("--count <number>", "how many devices it has", parseCount, 2)
-    .option("--unhealthy <ids>", "devices that fail: gpu-0,gpu-1", (text: string) => text.split(","), [])
+    .option("--unhealthy <ids>", "devices that fail: gpu-0,gpu-1", (text: string) => text.split(","))
     .option("--after <time>", "when they fail (default: at the start)", parseDuration)
-    .option("--name <name>", "name of the node", "node-1")
     .option("--root-dir <folder>", "the node's folder (default: that of a node or cluster of kubelab)", parsePath)
     .action((options: DevicePluginCommandOptions) => runDevicePlugin(context, options));
 }
@@ -55,7 +54,7 @@ function parseCount(text: string): number {
 
 async function runDevicePlugin(context: CliContext, options: DevicePluginCommandOptions): Promise<void> {
   const { clock, trace } = context.session({});
-  const { resource: resourceName, count, unhealthy, after, duration: durationMs } = options;
+  const { resource: resourceName, count, unhealthy = [], after, duration: durationMs } = options;
   const folder = join(await nodeFolder(context, options), DEVICE_PLUGINS_FOLDER);
   const plugin = new DevicePluginStub({ clock, trace }, { folder, resourceName, count });
   const unknown = unhealthy.find((id) => !plugin.deviceIds.includes(id));
@@ -82,11 +81,11 @@ async function runDevicePlugin(context: CliContext, options: DevicePluginCommand
 }
 
 /** The node's folder; without --root-dir that of `kubelab node`, or of a running cluster. @throws LabError RUNTIME_UNREACHABLE */
-async function nodeFolder(context: CliContext, { name, rootDir }: DevicePluginCommandOptions): Promise<string> {
+async function nodeFolder(context: CliContext, { node, rootDir }: DevicePluginCommandOptions): Promise<string> {
   if (rootDir !== undefined) return pathFrom(context.cwd, rootDir);
   const clusters = await runningClusterNames(context.env);
-  const own = join(joinDefaults(context).home, name);
-  const folders = [own, ...clusters.map((cluster) => join(clusterNodesFolder(context.env, cluster), name))];
+  const own = join(joinDefaults(context).home, node);
+  const folders = [own, ...clusters.map((cluster) => join(clusterNodesFolder(context.env, cluster), node))];
   const socketIn = (folder: string) => join(folder, DEVICE_PLUGINS_FOLDER, KUBELET_SOCKET);
   const found = folders.find((folder) => existsSync(socketIn(folder)));
   if (found === undefined) throw noKubelet(socketIn(own));

@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
 import { lockFolder } from "../../kubelet/certificate/folder-lock.js";
-import { checkNodeAllocatable } from "../../kubelet/cm/reservations.js";
 import { endLeftWork, loadHandler, startHandler } from "../../lab/virtual/open-handler.js";
 import { openStore } from "../../testbed/node/join.js";
-import { joinDefaults, planJoin, serverOf } from "../../testbed/node/join-plan.js";
+import { joinDefaults, serverOf } from "../../testbed/node/join-plan.js";
 import { type RunningNode, startNode } from "../../testbed/node/node.js";
 import { proxyIdentity, startNodeProxy } from "../../testbed/node/node-proxy.js";
 import { openAdminKubeconfig } from "../../testbed/target/admin-kubeconfig.js";
@@ -18,7 +17,7 @@ import { pathFrom } from "../../util/os/paths.js";
 import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { openJoinTarget } from "../cli/join-target.js";
+import { openJoinTarget, withBootstrapIdentity } from "../cli/join-target.js";
 import {
   addKubeletCapacityOptions,
   addKubeletOptions,
@@ -34,7 +33,7 @@ import {
 import { stay } from "../cli/stay.js";
 import { withStatus } from "../inspector/key-table.js";
 import { kubeletTables } from "../inspector/kubelet-tables.js";
-import { readConfiguration, reportFile } from "./configuration.js";
+import { readConfiguration, readNode, reportConfiguration } from "./configuration.js";
 import { addEvictionFlags, gcPolicyOf } from "./eviction-flags.js";
 import {
   parseAddresses,
@@ -46,8 +45,9 @@ import {
   parseOffset,
   parseTaints,
 } from "./flags.js";
+import { addKubeletFlags } from "./kubelet-flags.js";
 import { NodeLife } from "./life.js";
-import { checkNodeOptions, type NodeCommandOptions, toJoinOptions } from "./options.js";
+import { checkNodeOptions, type NodeCommandOptions } from "./options.js";
 import { announceNode, nodeResult, podsOf } from "./result.js";
 
 /** `kubelab node`: a small kubelet that joins a cluster and runs its pods. */
@@ -61,14 +61,16 @@ export function addNodeCommand(command: Command, context: CliContext): void {
   addExamples(
     command,
     "kubelab node",
-    "kubelab node --name n2 --manifest-dir ./manifests -v 2",
+    "kubelab node --node n2 --manifest-dir ./manifests -v 2",
     "kubelab node --cri unix:///run/containerd/containerd.sock",
     "kubelab node --server HOST:PORT --token T --ca-cert-hash sha256:...",
     "kubelab node --handler ./examples/handler.mjs --handler-timeout 5m",
   );
   const output = addUiOption(addOutputOptions(command));
   addServerOptions(addKubeletCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
-  addEvictionFlags(addNodeOptions(command)).action((options: NodeCommandOptions) => runNode(context, options));
+  addKubeletFlags(addEvictionFlags(addNodeOptions(command))).action((options: NodeCommandOptions) =>
+    runNode(context, options),
+  );
   addConfigCommand(command, context);
 }
 
@@ -101,15 +103,17 @@ function addNodeOptions(command: Command): Command {
       parsePath,
     )
     .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
-    .option("--register-node <boolean>", "false: another creates the Node (default: true)", parseBoolean)
+    .addOption(booleanOption("--register-node [boolean]", "false: another creates the Node (default: true)"))
     .option("--clock-offset <time>", "the machine's clock is wrong by this: -10m, 2h", parseOffset)
     .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
     .option("--register-with-taints <taints>", "taints to register with: dedicated=db:NoSchedule", parseTaints)
     .option("--cluster-dns <ips>", "name servers of pods; '': the node's own (default: 10.96.0.10)", parseAddresses)
     .option("--cluster-domain <domain>", "DNS domain of services (default: cluster.local)", parseDomain)
-    .option(
-      "--rotate-server-certificates",
-      "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
+    .addOption(
+      booleanOption(
+        "--rotate-server-certificates [boolean]",
+        "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
+      ),
     )
     .option(
       "--container-log-max-size <bytes>",
@@ -130,13 +134,17 @@ function addNodeOptions(command: Command): Command {
     .option("--handler-timeout <time>", "time limit of each pod's work (default: the pod's own)", parseDuration);
 }
 
-async function runNode(context: CliContext, options: NodeCommandOptions): Promise<void> {
-  checkNodeOptions(options);
+/** As Go's flags: `--register-node` and `--register-node=false`. */
+function booleanOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(parseBoolean);
+}
+
+async function runNode(context: CliContext, given: NodeCommandOptions): Promise<void> {
+  checkNodeOptions(given);
+  const options = await withBootstrapIdentity(context, given);
   const gcPolicy = gcPolicyOf(options);
   const assumed = parseKubeletVersion(options.kubeVersion ?? OLDEST_RELEASE);
-  const early = await readConfiguration(context, options, assumed);
-  const plan = planJoin(toJoinOptions(options, early.config), joinDefaults(context));
-  checkNodeAllocatable(early.config, plan.resources);
+  const { plan, ...early } = await readNode(options, joinDefaults(context), assumed);
   const store = await openStore(plan);
   await using _lock = await lockFolder(plan.folder);
   const { cwd, env, random, signal } = context;
@@ -146,7 +154,7 @@ async function runNode(context: CliContext, options: NodeCommandOptions): Promis
   const clock = machineClock(opened.clock, options.clockOffset);
   await trace.chapter("node", async () => {
     const configuration = kubeVersion === assumed ? early : await readConfiguration(context, options, kubeVersion);
-    await reportFile(configuration, trace);
+    await reportConfiguration(configuration, trace);
     await endLeftWork(trace, plan.folder);
     await using virtual =
       handler === undefined

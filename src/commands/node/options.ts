@@ -14,11 +14,11 @@ export interface NodeCommandOptions
   extends TargetOptions,
     HandlerOptions,
     EvictionFlags,
-    Pick<JoinOptions, "cpu" | "memory" | "disk" | "server" | "token" | "caCertHash"> {
-  readonly name: string;
+    Pick<JoinOptions, "cpu" | "memory" | "disk" | "server" | "token" | "caCertHash" | "bootstrapKubeconfig"> {
+  readonly node: string;
   /** the kubelet's configuration file; other flags win over it */
   readonly config?: string;
-  readonly pods?: string;
+  readonly pods?: string | undefined;
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   readonly cri?: string;
@@ -41,14 +41,14 @@ export interface NodeCommandOptions
 
 /** The flags about joining. */
 export function toJoinOptions(options: NodeCommandOptions, config: KubeletConfiguration): JoinOptions {
-  const { name, cpu, memory, disk, rootDir, server, token, caCertHash, nodeLabels } = options;
+  const { node, cpu, memory, disk, rootDir, server, token, caCertHash, bootstrapKubeconfig, nodeLabels } = options;
   const { registerWithTaints } = config;
   const pods = options.pods ?? String(podCapacity(config, cpu));
-  const own = { node: name, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
+  const own = { node, cpu, memory, pods, approve: "auto", timeout: JOIN_TIMEOUT_MS } as const;
   return {
     ...targetOptions(options),
     ...own,
-    ...defined({ disk, dir: rootDir, server, token, caCertHash, nodeLabels, registerWithTaints }),
+    ...defined({ disk, dir: rootDir, server, token, caCertHash, bootstrapKubeconfig, nodeLabels, registerWithTaints }),
   };
 }
 

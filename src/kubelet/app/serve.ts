@@ -1,10 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runCertificateManager } from "../../staging/client-go/certificate/manager.js";
 import type { ServingPair } from "../../staging/server/serve.js";
 import { defined } from "../../util/defined.js";
-import { LabError } from "../../util/errors.js";
-import { describeFileError } from "../../util/os/files.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 import { servingCertificateMetrics, ttlSeconds } from "../certificate/certificate-metrics.js";
 import { openCertificateStore } from "../certificate/certificate-store.js";
@@ -16,6 +13,7 @@ import { KubeletServer } from "../server/server.js";
 import { NodeObserver } from "../sync/node-observer.js";
 import { readCadvisorMetrics } from "./cadvisor-metrics.js";
 import type { Kubelet } from "./kubelet.js";
+import { readClientCa, readServingPair } from "./named-files.js";
 import { LISTEN_ADDRESS, onAPort, openPlainServers, type PlainServers, type PortOptions } from "./plain-servers.js";
 
 /** The kubelet's server, with its authentication and authorization. */
@@ -46,7 +44,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
   const store = config.serverTLSBootstrap === true ? await openCertificateStore(join(folder, "serving")) : undefined;
   const pair =
     store === undefined
-      ? ((await namedPair(config)) ??
+      ? ((await readServingPair(config)) ??
         (await selfSignedServingPair(ctx, { certDirectory: folder, host: nodeName, addresses })))
       : undefined;
   const host = new KubeletHost(
@@ -65,7 +63,7 @@ export async function openServer(kubelet: Kubelet): Promise<OpenServer> {
     },
     { nodeName, logsFolder: join(rootDir, "log"), configuration: () => inForce(config, server, plain) },
   );
-  const clientCaPem = await clientCa(kubelet);
+  const clientCaPem = (await readClientCa(config)) ?? client.config.caPem;
   const auth = new KubeletAuth({ client, clock, trace }, { nodeName, config, ...defined({ clientCaPem }) });
   const surface = { debugging: config.enableDebuggingHandlers, systemLogs: config.enableSystemLogHandler };
   const server = await onAPort("port", options.port ?? config.port, fixed(options), (port) =>
@@ -112,34 +110,4 @@ function fixed({ port, fixedPorts = [] }: PortOptions): PortOptions {
 function inForce(config: KubeletConfiguration, server: KubeletServer, plain: PlainServers): KubeletConfiguration {
   const { healthzPort, readOnlyPort } = plain;
   return { ...config, port: server.port, ...defined({ healthzPort, readOnlyPort }) };
-}
-
-/**
- * The CA of clients' certificates: `authentication.x509.clientCAFile`, or else the cluster's.
- * @throws LabError BAD_FILE
- */
-async function clientCa({ config, client }: Kubelet): Promise<string | undefined> {
-  const { clientCAFile } = config.authentication.x509;
-  if (clientCAFile === undefined) return client.config.caPem;
-  try {
-    return await readFile(clientCAFile, "utf8");
-  } catch (cause) {
-    const message = `unable to load client CA file ${clientCAFile}: ${describeFileError(cause)}`;
-    throw new LabError("BAD_FILE", message, "authentication.x509.clientCAFile names it.", { cause });
-  }
-}
-
-/** The certificate of `tlsCertFile`; undefined: none is named. @throws LabError BAD_FILE */
-async function namedPair({ tlsCertFile, tlsPrivateKeyFile }: KubeletConfiguration): Promise<ServingPair | undefined> {
-  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
-  try {
-    const [certificatePem, keyPem] = await Promise.all([
-      readFile(tlsCertFile, "utf8"),
-      readFile(tlsPrivateKeyFile, "utf8"),
-    ]);
-    return { certificatePem, keyPem };
-  } catch (cause) {
-    const message = `cannot read the serving certificate: ${describeFileError(cause)}`;
-    throw new LabError("BAD_FILE", message, "tlsCertFile and tlsPrivateKeyFile name it and its key.", { cause });
-  }
 }

@@ -3,14 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaultsResult, fileResult } from "../../../src/commands/node/config.js";
-import { readConfiguration } from "../../../src/commands/node/configuration.js";
+import { readConfiguration, readNode } from "../../../src/commands/node/configuration.js";
 import type { NodeCommandOptions } from "../../../src/commands/node/options.js";
 import { loadConfigFile } from "../../../src/kubelet/apis/config/load.js";
 
 const cwd = mkdtempSync(join(tmpdir(), "kubelab-node-config-"));
 const path = join(cwd, "kubelet.yaml");
 const HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
-const FLAGS: NodeCommandOptions = { name: "n1", cpu: "4", memory: "8Gi" };
+const FLAGS: NodeCommandOptions = { node: "n1", cpu: "4", memory: "8Gi" };
 
 function file(text: string): string {
   writeFileSync(path, HEAD + text);
@@ -117,6 +117,23 @@ describe("the configuration of kubelab node", () => {
     test(`${text} is refused before the node joins`, async () => {
       await expect(read(`${text}\n`)).rejects.toThrow(message);
       await expect(fileResult(file(`${text}\n`), "1.25")).rejects.toThrow(message);
+    });
+  }
+
+  const refused = [
+    ["kubeReserved: {cpu: '200'}", "invalid Node Allocatable configuration"],
+    ["maxPods: 1000000", '--pods "1000000" cannot be a node\'s capacity'],
+    ["authentication: {x509: {clientCAFile: none.pem}}", `unable to load client CA file ${join(cwd, "none.pem")}`],
+    ["tlsCertFile: none.pem\ntlsPrivateKeyFile: none.key", "cannot read the serving certificate"],
+  ] as const;
+  for (const [text, message] of refused) {
+    test(`${text.split("\n")[0]}: \`node config FILE\` refuses what \`node --config FILE\` does`, async () => {
+      const place = { home: cwd, cwd, canAsk: false };
+      const config = file(`${text}\n`);
+      await expect(readNode({ node: "n1", cpu: "100", memory: "32Gi", config }, place, "1.25")).rejects.toThrow(
+        message,
+      );
+      await expect(fileResult(config, "1.25")).rejects.toThrow(message);
     });
   }
 

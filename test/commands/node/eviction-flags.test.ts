@@ -74,18 +74,16 @@ describe("what cannot be is an error before the node joins, in upstream's words"
       "--eviction-soft memory.available<1Gi",
       '--eviction-soft memory.available "1Gi": grace period must be specified for the soft eviction threshold memory.available',
     ],
-    ["--image-gc-high-threshold 101", "invalid HighThresholdPercent 101, must be in range [0-100]"],
-    ["--image-gc-high-threshold 50", "LowThresholdPercent 80 can not be higher than HighThresholdPercent 50"],
   ] as const;
   for (const [line, message] of table) {
     test(`${line}: ${message}`, async () => {
-      const options = { name: "n1", cpu: "4", memory: "8Gi", ...parsed(line) };
+      const options = { node: "n1", cpu: "4", memory: "8Gi", ...parsed(line) };
       await expect(readConfiguration({ cwd: "/" }, options, "1.25")).rejects.toMatchObject({ code: "USAGE", message });
     });
   }
 
   test("flags replace the default thresholds", async () => {
-    const options = { name: "n1", cpu: "4", memory: "8Gi", ...parsed("--eviction-hard memory.available<2Gi") };
+    const options = { node: "n1", cpu: "4", memory: "8Gi", ...parsed("--eviction-hard memory.available<2Gi") };
     const { config } = await readConfiguration({ cwd: "/" }, options, "1.25");
     expect(config.evictionHard).toEqual({ "memory.available": "2Gi" });
   });

@@ -10,7 +10,7 @@ const flat = (text: string) => text.replace(/\s+/g, " ");
 
 describe("invalid options: exit 2, with one sentence that names the option", () => {
   const table: readonly [string, readonly string[], RegExp][] = [
-    ["a node's name", ["--name", "Node_1"], /cannot be a node's name/],
+    ["a node's name", ["--node", "Node_1"], /cannot be a node's name/],
     ["no capacity", ["--cpu", "0"], /--cpu "0" cannot be a node's capacity/],
     ["an amount", ["--memory", "lots"], /--memory "lots" is not a quantity/],
     ["a port", ["--port", "70000"], /--port.*expected a port from 0 to 65535/],

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 const open = (name: string) =>
-  runInProcess(["static-pod", "--name", name, "--duration", "10ms", "--kubeconfig", kubeconfig, "--yes"]);
+  runInProcess(["static-pod", "--node", name, "--duration", "10ms", "--kubeconfig", kubeconfig, "--yes"]);
 const makeNode = (name: string, annotations: Record<string, string>) =>
   admin.expect({ method: "POST", path: "/api/v1/nodes", body: { metadata: { name, annotations } }, signal });
 const statusOf = async (name: string) =>

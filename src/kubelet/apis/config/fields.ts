@@ -213,6 +213,13 @@ export const CONFIG_FIELDS: readonly ConfigField[] = Object.keys(TYPES.KubeletCo
   (name): name is ConfigField => name !== "TypeMeta",
 );
 
+/** The type of a field, in Go's words: `bool`, `int32`, `map:string`. @param path `maxPods`, `authentication.webhook.enabled` */
+export function fieldType(path: string): string {
+  const types: Record<string, TypeRows> = TYPES;
+  const wordOf = (type: string, name: string) => (types[type]?.[name] ?? "").slice("0 ".length).replace("*", "");
+  return path.split(".").reduce(wordOf, "KubeletConfiguration");
+}
+
 /** Fields that came after v1.25. An older kubelet does not know them. */
 export const FIELD_SINCE: Readonly<Partial<Record<ConfigField, string>>> = {
   topologyManagerPolicyOptions: "1.26",
