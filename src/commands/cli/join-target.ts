@@ -76,7 +76,7 @@ export async function withBootstrapIdentity<T extends BootstrapFlags>(context: C
   const { bootstrapKubeconfig, kubeconfig, context: contextName, server } = options;
   const isNamed = typeof bootstrapKubeconfig === "string";
   const file = isNamed ? bootstrapKubeconfig : kubeconfig;
-  if (file === undefined || server !== undefined) return options;
+  if (file === undefined || (!isNamed && server !== undefined)) return options;
   const { loadKubeconfig } = await import("../../staging/client-go/clientcmd/kubeconfig.js");
   const { signal } = context;
   const loading = loadKubeconfig(pathFrom(context.cwd, file), { signal, ...defined({ context: contextName }) });

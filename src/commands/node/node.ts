@@ -103,7 +103,7 @@ function addNodeOptions(command: Command): Command {
       parsePath,
     )
     .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
-    .addOption(booleanOption("--register-node [boolean]", "false: another creates the Node (default: true)"))
+    .addOption(booleanOption("--register-node [bool]", "false: another creates the Node (default: true)"))
     .option("--clock-offset <time>", "the machine's clock is wrong by this: -10m, 2h", parseOffset)
     .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
     .option("--register-with-taints <taints>", "taints to register with: dedicated=db:NoSchedule", parseTaints)
@@ -111,7 +111,7 @@ function addNodeOptions(command: Command): Command {
     .option("--cluster-domain <domain>", "DNS domain of services (default: cluster.local)", parseDomain)
     .addOption(
       booleanOption(
-        "--rotate-server-certificates [boolean]",
+        "--rotate-server-certificates [bool]",
         "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
       ),
     )
