@@ -37,7 +37,10 @@ export class FactSentences {
     for (const object of file.objects) {
       const fields = fieldsOf(object);
       for (const name of FIELDS[kindOf(fields)] ?? []) this.#follow(fields.get(name), file, 0);
+      // A result with sentences, see CommandResult.
+      if (fields.has("isProse")) this.#follow(fields.get("text"), file, 0);
     }
+    for (const { arguments: given } of file.calls.get("say") ?? []) this.#follow(given[0], file, 0);
     for (const { arguments: given } of file.calls.get("step") ?? []) {
       if (given.length >= 3) this.#follow(given[1], file, 0);
     }

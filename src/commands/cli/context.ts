@@ -23,7 +23,7 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   /** Writes a line to stderr. */
   notice(line: string): void;
   /** Writes a result to stdout: its text, or under --json one JSON document. */
-  print(result: CommandResult): void;
+  print(result: PrintedResult): void;
   /**
    * Clock and trace of this command, by its flags (--speed, -v, --trace, --no-color). Made on first use; closed by the
    * process edge after the command.
@@ -56,11 +56,16 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
 export interface CommandResult {
   readonly text: string;
   readonly json: unknown;
-  /** the text has sentences, which are wrapped for a terminal; default: text to paste or to parse, which stays as it is */
+  /** the text has sentences, which are translated, and wrapped for a terminal; default: text to paste or to parse */
   readonly isProse?: boolean;
   /** for a text that is wrapped or not English: its unwrapped lines, in English and as shown */
   readonly lines?: UnbrokenLines;
 }
+
+/** A result whose text may be made of parts that are translated, such as the headings of a table. */
+export type PrintedResult = Omit<CommandResult, "text"> & {
+  readonly text: CommandResult["text"] | ((say: Say) => string);
+};
 
 /** The prefix of an error message, the message after Ctrl-C, and what comes before an address. */
 export interface EdgeWords {

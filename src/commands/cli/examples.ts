@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { continuedLine } from "./continued-line.js";
+import { inHelp } from "./help-language.js";
 
 const INDENT = "  ";
 /** A flag, a pipe, a file to write, a comment or a quoted word, with the plain words after it: `--name n1`, `| jq .`. */
@@ -10,7 +11,9 @@ const PART = /(?:"[^"]*"|'[^']*'|[^\s"'])+(?: (?![-|>#"'])(?:"[^"]*"|'[^']*'|[^\
  * line is continued before a flag or a pipe, as a shell reads it.
  */
 export function addExamples(command: Command, ...lines: readonly string[]): Command {
-  return command.addHelpText("after", () => ["", "Examples:", ...exampleLines(command, lines)].join("\n"));
+  return command.addHelpText("after", () =>
+    ["", inHelp(command, "Examples:"), ...exampleLines(command, lines)].join("\n"),
+  );
 }
 
 /** The lines below a help's heading. */

@@ -70,12 +70,13 @@ export function addUiOption(command: Command): Command {
     .optionsGroup("");
 }
 
-/** Adds --json and --no-color, for a command that reports no facts. */
+/** Adds --json, --lang and --no-color, for a command that reports no facts. */
 export function addPlainOptions(command: Command): Command {
   return command
     .configureHelp({ ...command.configureHelp(), groupItems })
     .optionsGroup(OUTPUT_GROUP)
     .option("--json", "print the result as one JSON document on stdout")
+    .addOption(languageOption("of the result"))
     .option("--no-color", "plain text (also: NO_COLOR)")
     .optionsGroup("");
 }
@@ -139,8 +140,8 @@ export function addServerOptions(command: Command): Command {
     .option("--server <url>", "join the cluster at this address, without a kubeconfig")
     .option("--token <token>", "bootstrap token (default: the administrator creates one)")
     .option("--ca-cert-hash <hash...>", "for --server: sha256:… of the public key of the cluster's CA", collect)
-    .optionsGroup("");
     .option("--bootstrap-kubeconfig <file>", "join with the token in this kubeconfig, as a kubelet does", parsePath)
+    .optionsGroup("");
 }
 
 /** Adds the flags of a node that renews its Lease, for every command that may have to join one. */
@@ -186,8 +187,8 @@ export function targetOptions(options: TargetOptions): TargetOptions {
   return defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed, ...place });
 }
 
-function parseVerbosity(text: string): Level {
 /** Takes `-v=2` as Go's flags do, and the levels of klog that kubelab does not have as its last one. */
+function parseVerbosity(text: string): Level {
   const [, digits = ""] = /^=?(\d|10)$/.exec(text) ?? [];
   const level = digits === "" ? undefined : Math.min(Number(digits), 4);
   if (level === 0 || level === 1 || level === 2 || level === 3 || level === 4) return level;

@@ -2,7 +2,8 @@ import { Command } from "commander";
 import { enterScope } from "../../trace/scope.js";
 import { CAUSES_LEVEL } from "../../trace/trace.js";
 import { COMMANDS } from "../command-table.js";
-import { addGlobalOptions, commandWord, handDown, optionsOf } from "./global-options.js";
+import { addGlobalOptions, commandWord, handDown, isOnlyGlobal, optionsOf } from "./global-options.js";
+import { helpIn, helpSentences, inHelp } from "./help-language.js";
 import type { OutputOptions } from "./options.js";
 import type { CliSession } from "./session.js";
 import { columnsOf } from "./width.js";
@@ -10,20 +11,25 @@ import { columnsOf } from "./width.js";
 /** The least width of a help's descriptions; with less, commander does not wrap. */
 const MIN_WIDTH_TO_WRAP = 20;
 
+/** After the list of commands. */
+const START = ["Start here: kubelab learn", "The flags of a command: kubelab COMMAND --help"];
+
 /** Loads only the command that the line names; the others are only listed. */
 export async function buildProgram(argv: readonly string[], version: string, session: CliSession): Promise<Command> {
   const { stdout, stderr } = session.streams;
+  const help = {
+    helpWidth: Math.min(columnsOf(stdout), 100),
+    minWidthToWrap: MIN_WIDTH_TO_WRAP,
+    commandDescription,
+  };
+  const say = await helpSentences(argv, session, isOnlyGlobal(argv) || undefined);
   const program = new Command("kubelab")
     .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .configureHelp({
-      helpWidth: Math.min(columnsOf(stdout), 100),
-      minWidthToWrap: MIN_WIDTH_TO_WRAP,
-      commandDescription,
-    })
-    .addHelpText("after", "\nStart here: kubelab learn\nThe flags of a command: kubelab COMMAND --help")
+    .configureHelp(say === undefined ? help : helpIn(say, help))
+    .addHelpText("after", ({ command }) => ["", ...START.map((line) => inHelp(command, line))].join("\n"))
     .showHelpAfterError("(add --help for the flags)")
     .hook("preAction", (_program, action) => {
       handDown(program, action);

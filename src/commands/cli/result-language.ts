@@ -1,6 +1,21 @@
+import { asItIs } from "../../trace/terminal/terminal.js";
+import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
-import type { CliContext, CommandResult } from "./context.js";
+import type { CliContext, CommandResult, PrintedResult } from "./context.js";
 import { resultColumns } from "./numbered-steps.js";
+
+/** The text of a result in the language of stdout's reader, and its lines for a lab, whose patterns are English. */
+export function worded(
+  { text, isProse = false, lines }: PrintedResult,
+  say: Say | undefined,
+): Pick<CommandResult, "lines"> & { readonly text: string } {
+  const english = typeof text === "string" ? text : text(asItIs);
+  const isOpen = isProse || typeof text === "function";
+  if (say === undefined || !isOpen) return { text: english, ...defined({ lines }) };
+  const inLines = (whole: string) => whole.split("\n");
+  const shown = typeof text === "string" ? inLines(text).map(say) : inLines(text(say));
+  return { text: shown.join("\n"), lines: { english: inLines(english), shown } };
+}
 
 /** A width at which nothing wraps. */
 const UNBROKEN = 10_000;

@@ -14,9 +14,10 @@ import { LabError } from "../../util/errors.js";
 import { languageOf } from "../../util/i18n/language.js";
 import { type Say, sentencesIn } from "../../util/i18n/sentences.js";
 import { chalkFor, hasUnicode } from "./colour.js";
-import type { CliContext, CommandResult, EdgeWords } from "./context.js";
+import type { CliContext, EdgeWords, PrintedResult } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
+import { worded } from "./result-language.js";
 import type { RunningTrace } from "./start-trace.js";
 import { columnsOf } from "./width.js";
 
@@ -158,7 +159,9 @@ export class CliSession implements CliContext {
     this.#progressLine().write(`${line}\n`);
   }
 
-  print({ text: plain, json, isProse = false, lines }: CommandResult): void {
+  print(result: PrintedResult): void {
+    const { json, isProse = false } = result;
+    const { text: plain, lines } = worded(result, this.#resultSay);
     if (lines !== undefined && this.#output.json !== true) this.onLines?.("stdout", lines);
     this.#running?.calm?.flush();
     const { stdout } = this.streams;

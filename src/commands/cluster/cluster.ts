@@ -73,7 +73,7 @@ async function bringDown(context: CliContext, name: string): Promise<void> {
       `cluster ${name} (pid ${state.pid}) did not end within 5 s of SIGTERM: ended with SIGKILL, its files removed`,
     );
   }
-  context.print({ text: `cluster ${name} is down`, json: { name, running: false } });
+  context.print({ text: `cluster ${name} is down`, json: { name, running: false }, isProse: true });
 }
 
 /** @throws LabError FAILED if it does not run, because scripts read the exit code */

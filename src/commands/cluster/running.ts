@@ -5,6 +5,7 @@ import type { LeaderLine } from "../../testbed/target/leaders.js";
 import { alignedLines } from "../../trace/terminal/table.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { counted } from "../../util/text/counted.js";
 import type { CliContext } from "../cli/context.js";
 
@@ -41,13 +42,13 @@ export function printRunning(
     context,
     `cluster ${state.name} ${what}: v${state.kubeVersion} at ${state.url}${count}${speed} (pid ${state.pid})`,
   );
-  const rows = [
+  const rowsIn = (say: Say) => [
     ...(nodes ?? []).map(({ name, status }) => [name, status]),
-    ...(leaders ?? []).map((leader) => [leader.component, leaderText(leader)]),
-    ...(servers ?? []).filter((url) => url !== state.url).map((url) => ["another server", url]),
+    ...(leaders ?? []).map((leader) => [leader.component, say(leaderText(leader))]),
+    ...(servers ?? []).filter((url) => url !== state.url).map((url) => [say("another server"), url]),
   ];
   context.print({
-    text: [`kubectl --kubeconfig ${state.kubeconfig}`, ...alignedLines(rows)].join("\n"),
+    text: (say) => [`kubectl --kubeconfig ${state.kubeconfig}`, ...alignedLines(rowsIn(say))].join("\n"),
     json: { ...state, running: true, ...defined({ nodes, leaders, servers }) },
   });
 }
@@ -95,7 +96,7 @@ export function printIfSame(context: CliContext, running: ClusterState, options:
     printRunning(context, running, "is running already");
     return;
   }
-  const more = wantsOtherNodes ? " Or let `kubelab node --name NAME` join it as one node more." : "";
+  const more = wantsOtherNodes ? " Or let `kubelab node --node NAME` join it as one node more." : "";
   throw new LabError(
     "USAGE",
     `cluster ${running.name} is running already, ${differences.join(", ")}`,

@@ -100,8 +100,11 @@ export async function runDecide(
       }
     } finally {
       // The decisions before a refused one stay, so they are printed.
-      const word = type.toLowerCase();
-      const text = decided.map(({ name, isNew }) => `CSR ${name} ${isNew ? word : `was ${word} before`}`).join("\n");
+      const wordsOf = ({ name, isNew }: (typeof decided)[number]) =>
+        type === "Approved"
+          ? `CSR ${name} ${isNew ? "approved" : "was approved before"}`
+          : `CSR ${name} ${isNew ? "denied" : "was denied before"}`;
+      const text = decided.map((one) => wordsOf(one)).join("\n");
       if (decided.length > 0) context.print({ text, json: decided, isProse: true });
     }
   });
@@ -155,7 +158,7 @@ export async function runInspect(context: CliContext, what: string, options: Ins
   const show = (source: InspectSource, nowMs: number) => {
     const inspection = inspect(source, { nowMs, ...defined({ usages, ca }) });
     const width = Math.max(REPORT_WIDTH, context.streams.stdout.columns ?? REPORT_WIDTH);
-    context.print({ text: inspectionText(inspection, width), json: inspection });
+    context.print({ text: (say) => inspectionText(inspection, width, say), json: inspection });
     if (inspection.broken === undefined) return;
     const hint = "The readable part is shown above; get the whole file from where it was made.";
     throw new LabError("BAD_FILE", `${inspection.title} is broken: ${inspection.broken}`, hint);

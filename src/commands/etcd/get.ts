@@ -35,7 +35,7 @@ export async function runGet(context: CliContext, prefix: string, options: GetOp
   const columns = stdout.isTTY === true ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
   const table = () => (keys.length === 0 ? [] : keyTable(keys, columns));
   const lines = keysOnly ? table() : keys.flatMap(linesOf);
-  context.print({ text: [...lines, end].join("\n"), json: { revision, more, keys } });
+  context.print({ text: (say) => [...lines, say(end)].join("\n"), json: { revision, more, keys } });
 }
 
 function linesOf(shown: Shown): string[] {

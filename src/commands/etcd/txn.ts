@@ -13,6 +13,7 @@ import { redactBody } from "../../trace/redaction/redact-body.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import type { CliContext } from "../cli/context.js";
 import { answered, keyFrom, type OpenedEtcd, openEtcd, TIMEOUT_MS, type WhichEtcd } from "./open.js";
 import { patchLines, revisionsText, shownKey, shownValue } from "./value.js";
@@ -69,7 +70,7 @@ export async function runTxn(
   const holds = Number(current?.modRevision ?? 0) === modRevision;
   if (options.write !== true) {
     const end = `The compare ${holds ? "holds" : "fails"} now. Nothing was written: --write runs the transaction.`;
-    return context.print({ text: [...shown, end].join("\n"), json: { ...plan, holds, isWritten: false } });
+    return context.print({ text: textOf(shown, end), json: { ...plan, holds, isWritten: false } });
   }
   const request = conditional(key, modRevision, success);
   const { succeeded, header } = await answered(etcd.client.call(TXN, request, { timeoutMs: TIMEOUT_MS }));
@@ -78,10 +79,16 @@ export async function runTxn(
     ? `then: done at revision ${revision}`
     : "else: the compare failed, and nothing was written; kube-apiserver tries again\n      with the version that it got";
   context.print({
-    text: [...shown, end].join("\n"),
+    text: textOf(shown, end),
     json: { ...plan, holds: succeeded, isWritten: succeeded, revision },
   });
   if (!succeeded) context.exitWith(1);
+}
+
+/** Paths and values of the changes stay as they are. */
+function textOf(shown: readonly string[], end: string): (say: Say) => string {
+  return (say) =>
+    [...shown, ...end.split("\n")].map((line) => (line.startsWith("        ") ? line : say(line))).join("\n");
 }
 
 async function wantedOf(context: CliContext, word: string | undefined, options: TxnOptions): Promise<Wanted> {

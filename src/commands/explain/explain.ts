@@ -4,7 +4,7 @@ import { type Language, languageOf } from "../../util/i18n/language.js";
 import { OLDEST_RELEASE, parseKubeVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { addPlainOptions, languageOption } from "../cli/options.js";
+import { addPlainOptions } from "../cli/options.js";
 import { columnsOf } from "../cli/width.js";
 
 interface ExplainOptions {
@@ -20,7 +20,6 @@ export function addExplainCommand(explain: Command, context: CliContext): void {
     )
     .argument("[topic...]", "a name, the beginning of one, or a message that contains one (default: list all)")
     .option("--kube-version <release>", "the constants of this release", OLDEST_RELEASE)
-    .addOption(languageOption("of the text"))
     .action((words: readonly string[], options: ExplainOptions) => runExplain(context, words, options));
   addExamples(
     explain,

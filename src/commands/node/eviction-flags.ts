@@ -4,6 +4,9 @@ import { DEFAULT_GC_POLICY, type GcPolicy } from "../../kubelet/container/generi
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
+import { inHelp } from "../cli/help-language.js";
+
+const FURTHER = "Flags of eviction and of the Go kubelet: docs/commands.md";
 
 type Pairs = Readonly<Record<string, string>>;
 
@@ -46,7 +49,7 @@ export function addEvictionFlags(command: Command): Command {
   for (const [flags, description, parse] of more) {
     command.addOption(new Option(flags, description).argParser(parse).hideHelp());
   }
-  return command.addHelpText("after", "\nFlags of eviction and garbage collection: docs/commands.md");
+  return command.addHelpText("after", () => `\n${inHelp(command, FURTHER)}`);
 }
 
 /**

@@ -5,6 +5,7 @@ import { readClusterState, runningClusterNames } from "../../testbed/target/clus
 import { networkFolderOf } from "../../testbed/target/running-cluster.js";
 import { alignedLines } from "../../trace/terminal/table.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addPlainOptions } from "../cli/options.js";
@@ -39,7 +40,7 @@ async function printRules(context: CliContext, options: RulesOptions): Promise<v
       node,
       all.map((one) => one.node),
     );
-  context.print({ text: rulesText(shown), json: { cluster: name, nodes: shown } });
+  context.print({ text: (say) => rulesText(shown, say), json: { cluster: name, nodes: shown } });
 }
 
 async function clusterName({ env }: CliContext, wanted: string | undefined): Promise<string> {
@@ -60,7 +61,7 @@ async function clusterName({ env }: CliContext, wanted: string | undefined): Pro
 
 function noNode(cluster: string, node: string | undefined, known: readonly string[]): LabError {
   if (node === undefined || known.length === 0) {
-    const hint = "Nodes with an embedded runtime: kubelab cluster up --nodes 2, or kubelab node --name NAME.";
+    const hint = "Nodes with an embedded runtime: kubelab cluster up --nodes 2, or kubelab node --node NAME.";
     return new LabError("USAGE", `cluster ${cluster} has no node with rules`, hint);
   }
   return new LabError("USAGE", `cluster ${cluster} has no embedded node ${node}`, `There is ${known.join(", ")}.`);
@@ -69,13 +70,14 @@ function noNode(cluster: string, node: string | undefined, known: readonly strin
 const HEAD = ["SERVICE", "PACKETS TO", "FROM", "VERDICT", "ENDPOINTS"];
 
 /** The rules of each node as a table. An endpoint per line: each is as likely as the others. */
-function rulesText(nodes: readonly NodeRules[]): string {
-  return nodes.map(({ node, rules }) => [`${node}:`, ...tableOf(rules)].join("\n")).join("\n\n");
+function rulesText(nodes: readonly NodeRules[], say: Say): string {
+  return nodes.map(({ node, rules }) => [`${node}:`, ...tableOf(rules, say)].join("\n")).join("\n\n");
 }
 
-function tableOf(rules: readonly ServiceRule[]): string[] {
-  if (rules.length === 0) return ["  no rules yet: kube-proxy writes them when there are Services"];
-  return alignedLines([HEAD, ...rules.flatMap(rowsOf)]).map((line) => `  ${line}`);
+function tableOf(rules: readonly ServiceRule[], say: Say): string[] {
+  if (rules.length === 0) return [`  ${say("no rules yet: kube-proxy writes them when there are Services")}`];
+  const rows = rules.flatMap(rowsOf).map((row) => row.map(say));
+  return alignedLines([HEAD.map(say), ...rows]).map((line) => `  ${line}`);
 }
 
 function rowsOf({ service, protocol, address, ip = "", port, from, verdict }: ServiceRule): string[][] {

@@ -1,6 +1,8 @@
 import type { ImageDefinition } from "../../cluster/runtime/images/definition.js";
 import { REGISTRY_IMAGES } from "../../cluster/runtime/images/registry.js";
 import { alignedLines } from "../../trace/terminal/table.js";
+import { asItIs } from "../../trace/terminal/terminal.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CommandResult } from "../cli/context.js";
 
@@ -16,15 +18,15 @@ const INDENT = 12;
  * The images of the embedded registry: name and tags, then what each does and its other names, which are not wrapped so
  * that they can be copied.
  */
-export function listImages(width: number): CommandResult {
+export function listImages(width: number, say: Say = asItIs): CommandResult {
   const images = REGISTRY_IMAGES.flatMap((image) => {
     const name = wrap(`${shortName(image.repositories[0])}: ${image.tags.join(", ")}`, width - INDENT);
-    const [first = "", ...more] = [...name, ...detailsOf(image, width)];
+    const [first = "", ...more] = [...name, ...detailsOf(image, width, say)];
     return [[sizeOf(image), first], ...more.map((line) => ["", line])];
   });
-  const rules = RULES.flatMap((rule) => wrap(rule, width));
+  const rules = RULES.flatMap((rule) => wrap(say(rule), width));
   return {
-    text: [...alignedLines([["SIZE", "IMAGE: TAGS"], ...images]), "", ...rules].join("\n"),
+    text: [...alignedLines([["SIZE", "IMAGE: TAGS"].map(say), ...images]), "", ...rules].join("\n"),
     json: REGISTRY_IMAGES.map(({ repositories, tags, sizeBytes, about, login }) => ({
       name: shortName(repositories[0]),
       repositories,
@@ -36,11 +38,11 @@ export function listImages(width: number): CommandResult {
   };
 }
 
-function detailsOf({ about, repositories, login }: ImageDefinition, width: number): string[] {
+function detailsOf({ about, repositories, login }: ImageDefinition, width: number, say: Say): string[] {
   const more = repositories.slice(1).map(shortName);
   const also = more.length === 0 ? "" : `; also as ${more.join(", ")}`;
   const who = login === undefined ? "" : `; login: ${login.username} ${login.password ?? "(any password)"}`;
-  return wrap(`${about}${who}${also}`, width - INDENT).map((line) => `  ${line}`);
+  return wrap(`${say(about)}${say(who)}${say(also)}`, width - INDENT).map((line) => `  ${line}`);
 }
 
 /** As in a pod's spec: `nginx` for `docker.io/library/nginx`. */

@@ -10,6 +10,7 @@ import type { Trace } from "../../trace/trace.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
 import { addOutputOptions, addPlainOptions, durationOption, parsePath, parseSpeed } from "../cli/options.js";
@@ -24,7 +25,7 @@ interface UpOptions {
   readonly streamingAddress?: string;
   readonly rootDir?: string;
   readonly pullTime: number;
-  readonly image: readonly string[];
+  readonly image?: readonly string[];
   readonly podCidr: string;
   readonly seed?: number;
   readonly criVersion?: CriVersion;
@@ -48,10 +49,10 @@ export function addRuntimeCommand(runtime: Command, context: CliContext): void {
     )
     .option("--root-dir <folder>", "folder of the runtime's files (default: a temporary folder)", parsePath)
     .addOption(durationOption("--pull-time <duration>", "how long an image pull takes", "400ms"))
-    .addOption(
-      new Option("--image <name>", "an image that exists from the start; several: repeat it")
-        .argParser((name: string, before: readonly string[]) => [...before, parseImage(name)])
-        .default([], "only pause"),
+    .option(
+      "--image <name>",
+      "an image that exists from the start; several: repeat it (default: only pause)",
+      (name: string, before: readonly string[] = []) => [...before, parseImage(name)],
     )
     .option("--pod-cidr <network>", "address range of pods", parseNetwork, "10.244.0.0/16")
     .addOption(
@@ -66,7 +67,8 @@ export function addRuntimeCommand(runtime: Command, context: CliContext): void {
   addPlainOptions(runtime.command("images").description("list the images of the embedded registry")).action(
     async () => {
       const { listImages } = await import("./images.js");
-      context.print(listImages(columnsOf(context.streams.stdout)));
+      const imagesIn = (say?: Say) => listImages(columnsOf(context.streams.stdout), say);
+      context.print({ ...imagesIn(), text: (say) => imagesIn(say).text });
     },
   );
 }
@@ -109,7 +111,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     listen,
     pullMs: options.pullTime,
     podCidr: options.podCidr,
-    images: options.image,
+    images: options.image ?? [],
     maxHeapMb: MAX_HEAP_MB,
     ...defined({
       streamingAddress: options.streamingAddress,

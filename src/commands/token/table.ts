@@ -1,5 +1,7 @@
 import type { TokenSummary } from "../../staging/cluster-bootstrap/secret.js";
 import { alignedLines } from "../../trace/terminal/table.js";
+import { asItIs } from "../../trace/terminal/terminal.js";
+import type { Say } from "../../util/i18n/sentences.js";
 
 const MAX_WIDTH = 80;
 
@@ -7,18 +9,18 @@ const MAX_WIDTH = 80;
  * Tokens for people: a line each, and below it its groups, whose names are long. No line is wider than 80 columns:
  * longer texts end in `…`, and `--json` has them whole.
  */
-export function tokenTable(tokens: readonly TokenSummary[]): string {
-  const rows = [["ID", "TTL", "USAGES", "DESCRIPTION"], ...tokens.map(cellsOf)];
+export function tokenTable(tokens: readonly TokenSummary[], say: Say = asItIs): string {
+  const rows = [["ID", "TTL", "USAGES", "DESCRIPTION"].map(say), ...tokens.map((token) => cellsOf(token, say))];
   const indent = " ".repeat(Math.max(...rows.map(([id = ""]) => id.length)) + 2);
   return alignedLines(rows)
-    .flatMap((line, i) => [line, ...(tokens[i - 1]?.groups ?? []).map((group) => `${indent}in ${group}`)])
+    .flatMap((line, i) => [line, ...(tokens[i - 1]?.groups ?? []).map((group) => `${indent}${say("in")} ${group}`)])
     .map(cut)
     .join("\n");
 }
 
-function cellsOf(token: TokenSummary): string[] {
+function cellsOf(token: TokenSummary, say: Say): string[] {
   const description = token.invalid === undefined ? (token.description ?? "-") : `INVALID: ${token.invalid}`;
-  return [token.id, ttlInWords(token), token.usages.join(",") || "-", description.replace(/\s+/g, " ")];
+  return [token.id, say(ttlInWords(token)), token.usages.join(",") || "-", description.replace(/\s+/g, " ")];
 }
 
 function cut(line: string): string {

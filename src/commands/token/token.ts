@@ -18,6 +18,7 @@ import {
 import { formatToken, generateToken, parseToken, parseTokenId } from "../../staging/cluster-bootstrap/token.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import { defined } from "../../util/defined.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { withAdministrator } from "../cli/administrator.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
@@ -92,7 +93,8 @@ async function runCreate(context: CliContext, text: string | undefined, options:
 async function runList(context: CliContext, options: TargetOptions): Promise<void> {
   await withTokens(context, "token list", options, false, async (deps) => {
     const tokens = await listTokens(deps);
-    context.print({ text: tokens.length === 0 ? "no tokens" : tokenTable(tokens), json: tokens });
+    const text = (say: Say) => (tokens.length === 0 ? say("no tokens") : tokenTable(tokens, say));
+    context.print({ text, json: tokens });
   });
 }
 
@@ -100,7 +102,7 @@ async function runDelete(context: CliContext, text: string, options: TargetOptio
   const tokenId = parseTokenId(text);
   await withTokens(context, "token delete", options, true, async (deps) => {
     await deleteToken(deps, tokenId);
-    context.print({ text: `token ${tokenId} deleted`, json: { id: tokenId, deleted: true } });
+    context.print({ text: `token ${tokenId} deleted`, json: { id: tokenId, deleted: true }, isProse: true });
   });
 }
 

@@ -1,4 +1,5 @@
 import { pathFrom } from "../../util/os/paths.js";
+import { counted } from "../../util/text/counted.js";
 import type { CliContext } from "../cli/context.js";
 import { formatOf } from "../cli/trace-file.js";
 import { loadTraces } from "./load.js";
@@ -9,5 +10,5 @@ export async function runConvert(context: CliContext, paths: readonly string[], 
   const graph = await loadTraces(context, paths);
   await format.write(pathFrom(context.cwd, output), graph, context.say);
   const facts = graph.events.length;
-  context.print({ text: `${output}: ${facts} ${facts === 1 ? "fact" : "facts"}`, json: { file: output, facts } });
+  context.print({ text: `${output}: ${counted(facts, "fact")}`, json: { file: output, facts }, isProse: true });
 }

@@ -1,7 +1,9 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { type Comparison, compareTraces, type Pair } from "../../trace/graph/compare.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
+import { asItIs } from "../../trace/terminal/terminal.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
 import { factLine, factWords, type LineStyle } from "./fact-lines.js";
@@ -13,7 +15,7 @@ const MAX_VALUE = 200;
 interface Run {
   readonly name: string;
   readonly graph: TraceGraph;
-  readonly style: LineStyle;
+  readonly style: LineStyle & { readonly say: Say };
 }
 
 /** `kubelab trace diff`: what differs between two runs. */
@@ -22,7 +24,7 @@ export async function runDiff(context: CliContext, nameA: string, nameB: string,
     const graph = await loadTraces(context, [name]);
     const [first] = graph.inOrder();
     const zeroMs = first === undefined ? 0 : startMs(first);
-    return { name, graph, style: { zeroMs, unicode: hasUnicode(context.env), say: context.say } };
+    return { name, graph, style: { zeroMs, unicode: hasUnicode(context.env), say: context.say ?? asItIs } };
   };
   const [a, b] = [await load(nameA), await load(nameB)];
   const comparison = compareTraces(a.graph, b.graph);
@@ -38,18 +40,20 @@ export async function runDiff(context: CliContext, nameA: string, nameB: string,
 
 function differences(a: Run, b: Run, comparison: Comparison, maxLines: number): string {
   const { nodes, pairs, onlyA, onlyB, moved, fields, times } = comparison;
+  const { say } = a.style;
   const section = (title: string, lines: readonly string[]) => {
     if (lines.length === 0) return [];
-    const more = lines.length > maxLines ? [`  ... and ${lines.length - maxLines} more: --all lists them`] : [];
-    return ["", `${title} (${lines.length}):`, ...lines.slice(0, maxLines).map((line) => `  ${line}`), ...more];
+    const more =
+      lines.length > maxLines ? [`  ${say(`... and ${lines.length - maxLines} more: --all lists them`)}`] : [];
+    return ["", `${say(title)} (${lines.length}):`, ...lines.slice(0, maxLines).map((line) => `  ${line}`), ...more];
   };
   const arrow = a.style.unicode ? "→" : "->";
   const words = (event: TraceEvent) => shortened(factWords(event, a.style));
   const isSame = onlyA.length + onlyB.length + moved.length + fields.length === 0;
   return [
-    `${summary(a)}; ${summary(b)}; ${pairs.length} happened in both.`,
-    ...nodes.map((node) => `The node ${node.a} of the one is compared with ${node.b} of the other.`),
-    ...(isSame ? ["They have the same facts, in the same order, with the same fields."] : []),
+    say(`${summary(a)}; ${summary(b)}; ${pairs.length} happened in both.`),
+    ...nodes.map((node) => say(`The node ${node.a} of the one is compared with ${node.b} of the other.`)),
+    ...(isSame ? [say("They have the same facts, in the same order, with the same fields.")] : []),
     ...section(
       `Only in ${a.name}`,
       onlyA.map((event) => shortened(factLine(event, a.style))),

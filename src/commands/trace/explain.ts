@@ -1,5 +1,6 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
+import { asItIs } from "../../trace/terminal/terminal.js";
 import { counted } from "../../util/text/counted.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
@@ -31,7 +32,8 @@ function explained(
   const [first = event] = chain;
   const unicode = hasUnicode(context.env);
   const width = columnsOf(context.streams.stdout);
-  const style = { zeroMs: startMs(first), unicode, say: context.say };
+  const { say = asItIs } = context;
+  const style = { zeroMs: startMs(first), unicode, say };
   const actors = chain.map((one) => ({ actor: actorOf(one) }));
   const below = widthBelow(actors, width);
   const steps = chain.map((one, i) => ({
@@ -44,13 +46,13 @@ function explained(
   const effects = graph.effectsOf(event);
   const affected = [...new Set(effects.map(actorOf))].join(", ");
   return [
-    `It began with ${beginningOf(graph, first)}.`,
+    say(`It began with ${beginningOf(graph, first)}.`),
     ...numberedLines(steps, width, unicode),
     effects.length === 0
-      ? "It caused nothing more."
-      : `It caused ${counted(effects.length, "more fact")} directly, of ${affected}.`,
+      ? say("It caused nothing more.")
+      : say(`It caused ${counted(effects.length, "more fact")} directly, of ${affected}.`),
     ...(matches > 1
-      ? [`${matches} facts match; this is the last ${event.kind === "state" ? "change of a state" : "one"}.`]
+      ? [say(`${matches} facts match; this is the last ${event.kind === "state" ? "change of a state" : "one"}.`)]
       : []),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { addPlainOptions, languageOption, parsePath } from "../cli/options.js";
+import { addPlainOptions, parsePath } from "../cli/options.js";
 import { TRACE_ENDINGS } from "../cli/trace-endings.js";
 
 interface ViewOptions {
@@ -15,7 +15,7 @@ export function addTraceCommand(trace: Command, context: CliContext): void {
     "Reads traces that `--trace FILE.ndjson` wrote. Several files of one run, for example of `cluster up`, `node` and `exec` in three terminals, become one trace. `-` reads standard input.",
   );
   const subcommand = (name: string, description: string) =>
-    addPlainOptions(trace.command(name).description(description)).addOption(languageOption("of the facts"));
+    addPlainOptions(trace.command(name).description(description));
 
   const view = subcommand("view", "walk through the causal trees on a terminal; print them elsewhere")
     .argument("<files...>", ".ndjson traces of one run; or one .html page, to open in a browser")

@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
+import { asItIs } from "../../trace/terminal/terminal.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { pathFrom } from "../../util/os/paths.js";
 import { openInBrowser } from "../cli/browser.js";
 import { hasUnicode } from "../cli/colour.js";
@@ -63,7 +65,7 @@ export async function runView(context: CliContext, paths: readonly string[], isJ
   const style = {
     zeroMs: first === undefined ? 0 : startMs(first),
     unicode: hasUnicode(context.env),
-    say: context.say,
+    say: context.say ?? asItIs,
   };
   const isTerminal = hasRawMode(context.streams) && context.streams.stdout.isTTY === true;
   if (isTerminal && !isJson && context.env["TERM"] !== "dumb") await browse(context, new TreeBrowser(graph, style));
@@ -94,11 +96,11 @@ async function browse(context: CliContext, browser: TreeBrowser): Promise<void> 
   }
 }
 
-function treeLines(graph: TraceGraph, style: LineStyle): string[] {
+function treeLines(graph: TraceGraph, style: LineStyle & { readonly say: Say }): string[] {
   const seen = new Set<TraceEvent>();
   return graph.roots().flatMap((root) =>
     [...graph.walk(root, seen)].map(({ event, depth }) => {
-      return `${factLine(event, style, depth)}${depth === 0 ? ` (${oneLine(beginningOf(graph, event))})` : ""}`;
+      return `${factLine(event, style, depth)}${depth === 0 ? ` (${oneLine(style.say(beginningOf(graph, event)))})` : ""}`;
     }),
   );
 }

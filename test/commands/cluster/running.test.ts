@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CliContext } from "../../../src/commands/cli/context.js";
+import type { CliContext, PrintedResult } from "../../../src/commands/cli/context.js";
 import { printRunning } from "../../../src/commands/cluster/running.js";
 import type { ClusterState } from "../../../src/testbed/target/cluster-state.js";
 
@@ -19,7 +19,8 @@ function printed(state: ClusterState, details: Parameters<typeof printRunning>[3
   const said: string[] = [];
   const context = {
     session: () => ({ trace: { emit: ({ text }: { readonly text: string }) => said.push(text) } }),
-    print: ({ text }: { readonly text: string }) => said.push(...text.split("\n")),
+    print: ({ text }: PrintedResult) =>
+      said.push(...(typeof text === "string" ? text : text((one) => one)).split("\n")),
   };
   printRunning(context as unknown as CliContext, state, "is running", details);
   return said;
