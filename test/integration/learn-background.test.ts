@@ -142,7 +142,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
     const again = await learner.type("start tour");
     assert.match(
       again.stderr,
-      /1 of 10 steps are done.*\. The rest of the lab takes about 9 min\.\nIt continues with Kubernetes 1\.30/,
+      /1 of 9 steps are done.*\. The rest of the lab takes about 9 min\.\nIt continues with Kubernetes 1\.30/,
     );
     assert.equal(await release(), "1.30");
     await learner.type("start tour --kube-version 1.32");

@@ -154,7 +154,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
     writeFileSync(join(home, "tour.yaml"), "levels: same\nsecrets: masked\ntime: seconds\n");
     const words = ["learn", "start", "tour", "--kubeconfig", kubeconfig, "--yes", "--answers", "tour.yaml"];
     const lab = new CliProcess(home, words, { TMPDIR: temporary });
-    await lab.printed(/Step 9 of/);
+    await lab.printed(/Step 8 of/);
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
     const node = await client.expect<NodeObject>({ method: "GET", path: "/api/v1/nodes/lab-node-1" });
     assert.deepEqual(
