@@ -26,7 +26,7 @@ export type Verdict =
     }
   /** a program of the node listens there; `endpoint` is where on this machine: `127.0.0.1:40000` */
   | { readonly kind: "listener"; readonly endpoint: string; readonly why: string }
-  /** the client is told at once */
+  /** the client's connection is refused at once */
   | { readonly kind: "reject"; readonly why: string }
   /** the client waits */
   | { readonly kind: "drop"; readonly why: string };

@@ -29,7 +29,7 @@ export interface LocalWrite extends LocalRequest {
   readonly verb: keyof typeof METHODS;
 }
 
-/** Says whether nothing will be written after all; such a request is not reported. */
+/** Reports whether nothing will be written after all; such a request is not reported. */
 export type Skip = (isSkipped: boolean) => void;
 
 interface ReportDeps {
@@ -80,7 +80,7 @@ export async function reportRequest<T>(
   }
 }
 
-/** Stands where the server's address stands for a request that was sent over a network. */
+/** Takes the place of the server's address of a request over a network. */
 const IN_PROCESS = "in this process";
 
 function pathOf(registry: ReportDeps["registry"], request: LocalWrite): string {

@@ -46,7 +46,7 @@ export async function decodeInto(
   return decoded;
 }
 
-/** What a resource's row says of its kind. */
+/** The part of a resource's row that describes its kind. */
 type KindOfResource = KindRef & { readonly resource?: string };
 
 interface Decoded {

@@ -10,19 +10,19 @@ export class SeenBodies {
   #sent: unknown;
   #got: unknown;
 
-  /** @param value what the bytes stand for, if they are not JSON */
+  /** @param value the meaning of the bytes, if they are not JSON */
   sent(bytes: Buffer, value?: unknown): void {
     this.#sent = shortened(bytes, value);
   }
 
-  /** @param value what the text stands for, if it is not JSON */
+  /** @param value the meaning of the text, if it is not JSON */
   got(text: string | Buffer, value?: unknown): void {
     this.#got ??= shortened(text, value);
   }
 
   /**
    * The bodies without secrets; without those that are too long or in no known format.
-   * @param path tells which fields are secret
+   * @param path determines which fields are secret
    */
   masked(trace: Trace, path: string): { readonly requestBody?: unknown; readonly responseBody?: unknown } {
     const mask = (body: unknown) => {

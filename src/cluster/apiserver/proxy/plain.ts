@@ -32,7 +32,7 @@ export async function proxyPlain(
   const headers = {
     ...forwardedHeaders(request),
     "X-Forwarded-Uri": exchange.info.path,
-    // Node sends the body of a GET, DELETE or OPTIONS without its length, where nothing says that there is one.
+    // Node sends the body of a GET, DELETE or OPTIONS without its length if no header announces a body.
     ...(isChunked ? { "Transfer-Encoding": "chunked" } : {}),
   };
   const cause = reportAsked(deps.trace, exchange, info, method, path, pod?.url);

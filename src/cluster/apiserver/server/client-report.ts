@@ -68,7 +68,7 @@ function reportRequest(
   });
 }
 
-/** The path that tells what is secret in a body, however the client has written it. */
+/** The normalized path, which determines the secret fields of a body. */
 function canonicalPath({ apiPrefix, apiGroup, apiVersion, inNamespace, namespace, parts }: RequestInfo): string {
   const words = [apiPrefix, apiGroup, apiVersion, ...(inNamespace ? ["namespaces", namespace] : []), ...parts];
   return `/${words.filter((word) => word !== "").join("/")}`;

@@ -8,7 +8,7 @@ const HEALTHZ = "staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go";
 const ALL = { file: HEALTHZ, func: "handleRootHealth" };
 const SINGLE = { file: HEALTHZ, func: "adaptCheckToHandler" };
 
-/** What the checks look at. */
+/** What the checks examine. */
 export interface HealthSubjects {
   readonly storage: Pick<Storage, "health">;
   /** the copies of objects that authorization reads */

@@ -106,7 +106,7 @@ function plainOnly(accept: string | undefined): string | undefined {
   return plain.length === 0 ? "none/none" : plain.join(",");
 }
 
-/** Always indented, like upstream, whichever client asks. */
+/** Indented for every client, like upstream. */
 async function version(deps: PathDeps, exchange: Exchange): Promise<void> {
   requireGet(exchange);
   requireAcceptable(exchange.accept, [JSON_TYPE]);

@@ -54,7 +54,7 @@ export interface Storage {
    * @throws SlowWatcherError when the reader falls too far behind
    */
   watch(prefix: string, afterRevision: number, signal: AbortSignal): AsyncIterable<StorageEvent>;
-  /** The same, and from time to time how far the changes have come while there are none. */
+  /** As `watch`, with progress records while nothing changes. */
   watchWithProgress(
     prefix: string,
     afterRevision: number,
@@ -151,7 +151,7 @@ export interface StorageEvent {
   readonly bytes: number;
 }
 
-/** All changes up to the revision have been sent: etcd says so from time to time while there are none. */
+/** All changes up to the revision have been sent: etcd reports it periodically while nothing changes. */
 export interface StorageProgress {
   readonly type: "progress";
   readonly revision: number;

@@ -44,7 +44,7 @@ export class WatchHub {
     this.onPublished(event, watches);
   }
 
-  /** Tells the watches of a resource how far it has come. One that has not read what it has needs no such word. */
+  /** Sends the revision to the watches of a resource; one with unread events does not need it. */
   progress(resourcePrefix: string, revision: number): void {
     for (const { queue } of this.#byResource.get(resourcePrefix) ?? []) queue.push({ type: "progress", revision }, 0);
   }

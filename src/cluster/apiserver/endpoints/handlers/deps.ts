@@ -19,7 +19,7 @@ export interface HandlerDeps {
   readonly counters: Metrics;
   /** which manager applied which fields */
   readonly appliers: Appliers;
-  /** told of each event that a client gets */
+  /** receives each event that a client gets */
   readonly dispatches: DispatchReport;
   /** ends every open watch when the server closes */
   readonly closing: AbortSignal;

@@ -246,7 +246,7 @@ function notEmpty(selector: Selector, kind: string): FieldError[] {
   return [invalidValue("spec.selector", goLabelSelector(selector), `empty selector is invalid for ${kind}`)];
 }
 
-/** Pods that their own workload does not select would be replaced for ever. */
+/** A workload that does not select its own pods would create pods endlessly. */
 function labelsMatch(template: Template, selector: Selector): FieldError[] {
   const labels = template?.metadata?.labels;
   if (!selector || matchesSelector(selector, labels)) return [];

@@ -16,7 +16,7 @@ const THIS_VERSION = "the change is made to this version";
 const CACHED_VERSION = `${THIS_VERSION}, from the cache`;
 const NEWEST_COUNTS = "the cache may be older: the newest version counts";
 
-/** What a write came to. */
+/** The result of a write attempt. */
 export interface Attempted {
   /** There was nothing to write. */
   readonly isUnchanged?: boolean;
@@ -28,7 +28,7 @@ export interface Attempted {
  * newest: the cache may be older.
  *
  * Mirrors GuaranteedUpdate in k8s.io/apiserver/pkg/storage/etcd3/store.go (origStateIsCurrent).
- * @param tryUpdate gets the entry, or undefined if there is none, and why this one; answers undefined if it is no longer current
+ * @param tryUpdate receives the entry, undefined if it does not exist, and why it was read; returns undefined if it is no longer current
  * @returns undefined if all attempts met a conflict
  */
 export async function guaranteedUpdate<T extends Attempted>(

@@ -39,7 +39,7 @@ export interface UpdateOutcome extends Attempted {
 }
 
 /**
- * Transform, admit, validate, compare-and-put, as often as `guaranteedUpdate` asks for it.
+ * Transforms, admits, validates, compares and puts, each time that `guaranteedUpdate` calls it.
  *
  * Mirrors k8s.io/apiserver/pkg/registry/generic/registry/store.go (Store.Update).
  */

@@ -59,7 +59,7 @@ export interface StrategyContext {
   readonly kubeVersion: string;
   /** adds a `Warning: 299` header to the answer */
   warn(text: string): void;
-  /** tells the trace what the server will not do with an object that it stores */
+  /** reports to the trace which fields of a stored object have no effect here */
   report(what: string, why: string): void;
 }
 

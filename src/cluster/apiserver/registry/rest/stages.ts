@@ -32,7 +32,7 @@ export interface ResourceRow {
   readonly kind: string;
 }
 
-/** Reports a stage. Call it as `report?.(…)`: what a stage has to tell is then only made for a trace that keeps it. */
+/** Reports a stage. Call it as `report?.(…)`, so that a stage is only built for a trace that keeps it. */
 export type ReportStage = (stage: Stage) => void;
 
 /** @returns undefined if no trace keeps stages */
@@ -66,7 +66,7 @@ export function changesBetween(
   return redactBody(jsonDiff(before, after), collectionPath({ apiVersion, resource })) as readonly Change[];
 }
 
-/** Reports what validation found; a refusal says which fields are wrong, not their values. */
+/** Reports the result of validation; a refusal names the wrong fields, not their values. */
 export function reportValidation(
   report: ReportStage | undefined,
   { kind, metadata: { name = "" } }: KubeObject,

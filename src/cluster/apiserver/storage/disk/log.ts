@@ -149,7 +149,7 @@ export class WriteAheadLog {
 
   async #fill(): Promise<void> {
     await this.deps.onFull().catch(() => {
-      // It cannot begin another file, so it goes on with this one.
+      // It cannot begin another file, so it continues this one.
       this.#fullAt = this.#size + this.options.maxBytes;
     });
   }

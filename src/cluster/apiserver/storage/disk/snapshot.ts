@@ -21,7 +21,7 @@ interface SnapshotEnd {
 }
 
 /**
- * Writes the entries, and at last their number. The file has its name when all of it is on the disk.
+ * Writes the entries, then their number. The file gets its name after all of it is on disk.
  * @throws the abort; the file system's error
  */
 export async function writeSnapshot(

@@ -24,7 +24,7 @@ export interface DiskStorageOptions extends MemoryStorageOptions {
 
 export interface DiskStorageDeps {
   readonly clock: Clock;
-  /** gets what no request is told: what recovery left out, a full disk, a snapshot that failed */
+  /** receives problems that no response reports: what recovery dropped, a full disk, a failed snapshot */
   readonly report: (text: string) => void;
   /** released when the storage is closed */
   readonly lock?: AsyncDisposable;

@@ -137,7 +137,7 @@ export class EtcdClient {
     return this.endpoints[this.#current] as EtcdEndpoint;
   }
 
-  /** Goes on with the next server. */
+  /** Switches to the next server. */
   #leave(endpoint: EtcdEndpoint): void {
     if (endpoint === this.#endpoint()) this.#current = (this.#current + 1) % this.endpoints.length;
   }

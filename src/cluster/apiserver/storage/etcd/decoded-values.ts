@@ -35,7 +35,7 @@ export class DecodedValues {
 
   constructor(
     readonly codec: StorageCodec,
-    /** told of each value that cannot be read, once per version */
+    /** receives each value that cannot be read, once per version */
     readonly reportUndecodable: (error: UndecodableError) => void,
     readonly maxBytes = MAX_BYTES,
   ) {}

@@ -68,7 +68,7 @@ export class WatchFeeds {
     }
   }
 
-  /** Once etcd no longer has the changes, all readers must list again; the next one starts the feed anew. */
+  /** Once etcd has compacted the changes, all readers must list again; the next one restarts the feed. */
   async #feed(resourcePrefix: string, cache: WatchCache): Promise<void> {
     const { clock } = this.deps.requests.client;
     const start = { afterRevision: cache.revision, prevKv: false };

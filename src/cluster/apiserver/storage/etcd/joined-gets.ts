@@ -11,7 +11,7 @@ interface Waiting {
 }
 
 /**
- * Gets of keys that are asked for in the same turn of the event loop go to etcd in one transaction, because a call costs more than
+ * Sends the gets of one turn of the event loop to etcd in one transaction, because a call is more expensive than
  * what it reads. Each still gets the newest state: the transaction begins after all of them.
  * Differs: upstream sends each get alone.
  */

@@ -102,7 +102,7 @@ function gapsBetween(prefixes: readonly string[]): readonly { readonly key: Buff
     .filter(({ key, rangeEnd }) => key.compare(rangeEnd) < 0);
 }
 
-/** Beside the objects: who can read etcd can read each Secret anyway, and who cannot has no access to the cluster's key either. */
+/** Stored with the objects: a reader of etcd can read each Secret anyway, and nobody else gets the cluster's key. */
 const IDENTITY_KEY = "/kubelab/identity";
 
 /**

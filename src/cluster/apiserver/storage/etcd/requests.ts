@@ -79,7 +79,7 @@ export class EtcdRequests {
     if (isLost) this.onLost({ had, has });
   }
 
-  /** Asks for the newest revision: what a watch says is not certain, because its server can be behind the others. */
+  /** Reads the newest revision: a watch's revision can be old, because its server can be behind the others. */
   async currentRevision(): Promise<number> {
     return revisionOf(await this.range({ key: HEALTH_KEY, countOnly: true }));
   }

@@ -53,7 +53,7 @@ export interface EtcdStorageDeps {
   /** closed with the storage */
   readonly client: EtcdClient;
   readonly codec: StorageCodec;
-  /** gets what no request is told: a value that cannot be read, a compaction that failed */
+  /** receives problems that no response reports: a value that cannot be read, a failed compaction */
   readonly report: (problem: string) => void;
 }
 

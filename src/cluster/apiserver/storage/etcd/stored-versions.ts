@@ -7,7 +7,7 @@ import { isRecord } from "../../../../util/records.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A version in which a kind can be stored, beside the one that this server handles. */
+/** A version in which a kind can be stored, other than the one that this server handles. */
 interface StoredVersion {
   readonly group: string;
   readonly kind: string;

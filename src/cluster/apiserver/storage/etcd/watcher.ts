@@ -48,7 +48,7 @@ export async function* watchPrefix(
         if (response.created) {
           // If etcd has lost what it had, the answer to any request ends this watch.
           if (Number(response.header?.revision ?? 0) < seen) await requests.currentRevision().catch(() => {});
-          // Only an empty message in between says that nothing has changed up to its revision.
+          // Only an empty message means that nothing has changed up to its revision.
           continue;
         }
         seen = newestOf(response, seen);

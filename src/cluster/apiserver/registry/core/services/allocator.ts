@@ -11,7 +11,7 @@ export class AllocationBitmap {
 
   /**
    * @param max how many numbers the range has
-   * @param reserved the first numbers, which are handed out only when all others are used: who asks for a certain one
+   * @param reserved the first numbers, which are allocated only when all others are in use: a client that requests a certain one
    * finds it free
    */
   constructor(

@@ -47,7 +47,7 @@ export class IpAllocator {
     return offset !== undefined && this.#bitmap.has(offset);
   }
 
-  /** @returns why it cannot be had, with upstream's words; undefined when it is allocated now */
+  /** @returns why it cannot be allocated, in upstream's words; undefined once it is allocated */
   allocate(ip: string, isDryRun: boolean): string | undefined {
     const offset = this.#offsetOf(ip);
     if (offset === undefined) {

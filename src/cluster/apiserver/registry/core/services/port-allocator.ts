@@ -31,7 +31,7 @@ export class PortAllocator {
     return this.#bitmap.has(port - FIRST_PORT);
   }
 
-  /** @returns why it cannot be had, with upstream's words; undefined when it is allocated now */
+  /** @returns why it cannot be allocated, in upstream's words; undefined once it is allocated */
   allocate(port: number): string | undefined {
     if (!isInRange(port)) return notInRange();
     return this.#bitmap.allocate(port - FIRST_PORT) ? undefined : ALLOCATED;
@@ -71,7 +71,7 @@ export class PortAllocationOperation {
     readonly isDryRun: boolean,
   ) {}
 
-  /** @returns why it cannot be had; undefined when it is allocated now */
+  /** @returns why it cannot be allocated; undefined once it is allocated */
   allocate(port: number): string | undefined {
     const why = this.isDryRun ? this.#try(port) : this.ports.allocate(port);
     if (why === undefined) this.allocated.push(port);

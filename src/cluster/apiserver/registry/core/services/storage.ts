@@ -62,7 +62,7 @@ export class ServiceStorage implements StoreHooks {
 
   /** Allocates; and again, if another server has or gets one of the numbers. @throws StatusError 422 */
   async #allocate(func: string, dryRun: boolean, attempt: (allocators: Allocators) => Attempt): Promise<Begun> {
-    // Another server may have given back what a service asks for.
+    // Another server may have released what a service requests.
     if (this.#claims !== undefined) this.#allocators = undefined;
     for (;;) {
       const allocators = await this.#ready();
@@ -88,7 +88,7 @@ export class ServiceStorage implements StoreHooks {
     if (released.length > 0) {
       this.#report(`release ${released.join(", ")}`, object, "the service was deleted", "releaseAllocatedResources");
     }
-    // A new service of this name must not begin with the old one's endpoints, should the controller lag behind.
+    // A new service of this name must not get the old one's endpoints while the controller lags behind.
     const { namespace, name = "" } = object.metadata;
     const { storage } = this.#deps;
     const { entry } = await storage.get(ENDPOINTS.key(namespace, name));
@@ -118,7 +118,7 @@ export class ServiceStorage implements StoreHooks {
     const finish = async (isStored: boolean) => {
       if (isStored) transaction.commit();
       else transaction.revert();
-      // What is left of a claim ends by itself.
+      // The remaining claims expire.
       await this.#claims?.release(allocated).catch(() => {});
       if (!isStored) return;
       const { ips, ports } = allocators;
