@@ -30,12 +30,12 @@ export interface ControlDeps {
   readonly trace: Trace;
   readonly recorder: EventRecorder;
   readonly podControl: StatefulPodControl;
-  /** set key -> what the last pass waited for, so that it is told once */
+  /** set key -> what the last pass waited for, so that it is reported once */
   readonly waits: Map<string, string>;
   readonly kubeVersion: string;
 }
 
-/** Whether the pass goes on with the next pod, or has done all that it can now. */
+/** Whether the pass continues with the next pod, or ends here. */
 type Outcome = "next" | "done";
 
 /**
@@ -45,7 +45,7 @@ type Outcome = "next" | "done";
  */
 export class StatefulSetPass {
   readonly counts: ReplicaCounts;
-  /** the wanted pods by ordinal; those that do not exist are as they shall be created */
+  /** the desired pods by ordinal; missing pods are listed in their desired form */
   readonly #replicas: PodObject[];
   /** beyond the wanted ordinals, in their order */
   readonly #condemned: readonly PodObject[];
