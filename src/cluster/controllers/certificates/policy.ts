@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 export const BACKDATE_MS = 5 * MINUTE_MS;
 /** Shorter certificates keep their full length from now on, because five minutes are a noticeable part of them. */
 const SHORT_MS = 8 * 60 * MINUTE_MS;
-/** The shortest certificate, whatever the request asks for: twice the backdating. */
+/** The least validity of a certificate: twice the backdating. */
 const MIN_TTL_MS = 10 * MINUTE_MS;
 /** kube-controller-manager's --cluster-signing-duration. */
 export const DEFAULT_SIGNING_DURATION_MS = 365 * 24 * 60 * MINUTE_MS;

@@ -101,7 +101,7 @@ class CronJobRun {
     if (next !== undefined) this.#requeue(synced, next);
   }
 
-  /** @returns undefined if it must not be scheduled, after an event that says why */
+  /** @returns undefined if it cannot be scheduled, after recording an event with the reason */
   #scheduleFor(cronJob: CronJobObject): CronSchedule | undefined {
     const { timeZone, suspend, schedule = "" } = cronJob.spec ?? {};
     const about = referenceTo(cronJob);

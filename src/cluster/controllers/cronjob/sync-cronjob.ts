@@ -81,7 +81,7 @@ export class CronJobSync {
     return { ...cronJob, status: { ...cronJob.status, lastSuccessfulTime: completionTime } };
   }
 
-  /** Deleted jobs must not count as active for ever. */
+  /** Removes deleted jobs from the list of active ones. */
   async #dropMissing(cronJob: CronJobObject, jobs: readonly JobObject[]): Promise<CronJobObject> {
     let current = cronJob;
     const known = new Set(jobs.map(({ metadata }) => metadata.uid));

@@ -15,7 +15,7 @@ import { decide } from "../support/sync-loop.js";
 import { createPodTemplate, type DaemonSet, targetNodeName } from "./util/daemonset-util.js";
 
 const FILE = "pkg/controller/daemon/daemon_controller.go";
-/** No more pods are created or deleted at once; the rest follows when they were seen. */
+/** The most pods that one sync creates or deletes; the next sync handles the rest. */
 const BURST_REPLICAS = 250;
 
 export interface PassDeps extends Pick<SharedDeps, "client" | "clock" | "trace"> {

@@ -70,7 +70,7 @@ function replace(pass: DaemonPass, byNode: PodsByNode, maxUnavailable: number): 
   return { nodesToFill: [], podsToDelete: [...replacements, ...chosen.map((pod) => ({ pod, why }))] };
 }
 
-/** Creates new pods beside old ones, `maxSurge` of them at a time beside available ones. An old pod goes when its new one is available. */
+/** Creates up to `maxSurge` new pods on nodes whose old pod is available, and deletes an old pod once its new one is available. */
 function surge(pass: DaemonPass, byNode: PodsByNode, maxSurge: number): Changes {
   const podsToDelete: PodToDelete[] = [];
   const allowed: NodeToFill[] = [];

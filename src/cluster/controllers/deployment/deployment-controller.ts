@@ -106,7 +106,7 @@ class DeploymentRun {
   }
 
   /**
-   * A Recreate rollout goes on when no pod runs any more.
+   * A Recreate rollout continues after the last old pod has ended.
    * Differs: upstream waits for pods that have ended, too, until the deadline of the rollout makes it look again.
    */
   #deletePod(pod: PodObject): void {

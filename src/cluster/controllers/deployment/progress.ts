@@ -86,7 +86,7 @@ function replicaFailure({ newSet, oldSets }: Sets): DeploymentCondition | undefi
 /**
  * When to look again whether an unfinished rollout exceeded its deadline, for which no watch event comes.
  * Mirrors requeueStuckDeployment.
- * Differs: a deadline that is near is waited for; upstream asks the queue again and again.
+ * Differs: waits for a deadline that is near; upstream requeues repeatedly.
  * @returns ms; undefined if it need not be looked at
  */
 export function progressCheckMs(deployment: Deployment, nowMs: number): number | undefined {

@@ -63,7 +63,7 @@ async function reconcileOldReplicaSets(
   const active = activeReplicaSets(oldSets).sort(byCreationTimestamp);
   if (active.length === 0) return false;
   const minAvailable = replicasOf(deployment) - maxUnavailable(deployment);
-  // Pods of the new set that are not available yet must not let old pods go.
+  // Unavailable pods of the new set do not replace old pods.
   const newUnavailable = replicasOf(newSet) - (newSet.status?.availableReplicas ?? 0);
   const all = wantedCount([...oldSets, newSet]);
   const mostScaledDown = all - minAvailable - newUnavailable;

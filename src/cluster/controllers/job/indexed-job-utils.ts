@@ -130,7 +130,7 @@ export function generateNameWithIndex(jobName: string, index: number): string {
 }
 
 /**
- * The active pods by what their index says: those without a valid one must go, and of several pods with one index all but one.
+ * Finds the active pods to delete: those without a valid index, and all but one of several pods with the same index.
  * Mirrors appendDuplicatedIndexPodsForRemoval.
  */
 export function groupByIndex(pods: readonly PodObject[], completions: number) {

@@ -15,7 +15,7 @@ interface PolicyMatch {
 const COUNTED: PolicyMatch = { isCounted: true };
 
 /**
- * What the first matching rule says about a failed pod; a pod that no rule matches counts.
+ * Applies the first matching rule to a failed pod; a pod that matches no rule counts as a failure.
  * Mirrors matchPodFailurePolicy in pkg/controller/job/pod_failure_policy.go.
  */
 export function matchPodFailurePolicy(policy: Wire<V1PodFailurePolicy>, pod: PodObject): PolicyMatch {

@@ -230,7 +230,7 @@ export class JobSync {
     return undefined;
   }
 
-  /** @returns the same job if its condition Suspended says so already */
+  /** @returns the same job if its condition Suspended is already correct */
   #suspendOrResume(job: JobObject): JobObject {
     const { clock, trace } = this.deps;
     const before = job.status?.conditions ?? [];

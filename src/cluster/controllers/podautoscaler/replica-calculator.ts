@@ -7,7 +7,7 @@ import { getMetricUsageRatio, getResourceUtilizationRatio, type Usage } from "./
 /** A ratio this close to 1 changes nothing. Mirrors horizontal-pod-autoscaler-tolerance. */
 export const TOLERANCE = 0.1;
 
-/** What a metric asks for. */
+/** The replicas that a metric calls for. */
 export interface ReplicaProposal {
   readonly replicas: number;
   readonly usage: Usage;
@@ -115,7 +115,7 @@ export class ReplicaCalculator {
   }
 }
 
-/** Adds the use of pods that were not measured, carefully: it must not lead to a larger change. */
+/** Assumes the usage of unmeasured pods that makes the change smaller. */
 function rebalance(
   metrics: ReadonlyMap<string, PodMetric>,
   ratio: number,

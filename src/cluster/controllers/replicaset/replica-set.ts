@@ -21,7 +21,7 @@ import { calculateStatus, type ReplicaSet, type ReplicaSetKind, writeStatus } fr
 
 const FILE = "pkg/controller/replicaset/replica_set.go";
 const CHOICE = { file: FILE, func: "getPodsToDelete" };
-/** No more pods are created or deleted at once; the rest follows when they were seen. */
+/** The most pods that one sync creates or deletes; the next sync handles the rest. */
 const BURST_REPLICAS = 500;
 
 /** Mirrors pkg/controller/replicaset/replica_set.go (NewReplicaSetController). */
@@ -179,7 +179,7 @@ class ReplicaSetRun {
     return manager.claim(podsOfOwner(this.#pods, set).filter(isPodActive));
   }
 
-  /** @returns why it has not the wanted number of pods now; it is tried again */
+  /** @returns the failure that left it without the desired number of pods; the queue retries it */
   async #manageReplicas(set: ReplicaSet, pods: readonly PodObject[]): Promise<{ readonly error: unknown } | undefined> {
     const difference = pods.length - (set.spec?.replicas ?? 1);
     if (difference < 0) return this.#createPods(set, pods.length, Math.min(-difference, BURST_REPLICAS));

@@ -21,7 +21,7 @@ export interface RevisionsDeps {
   readonly trace: Trace;
 }
 
-/** The revisions that a set's pods have and shall get. */
+/** The current and the update revision of a set's pods. */
 export interface SetRevisions {
   readonly current: ControllerRevision;
   readonly update: ControllerRevision;

@@ -33,7 +33,7 @@ export function isMonotonic({ spec }: StatefulSet): boolean {
   return spec?.podManagementPolicy !== "Parallel";
 }
 
-/** How many pods a rolling update leaves as they are, from the first one. */
+/** The number of pods, from ordinal 0, that a rolling update does not change. */
 export function partitionOf({ spec }: StatefulSet): number {
   return spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
 }
@@ -78,7 +78,7 @@ function newStatefulSetPod(set: StatefulSet, ordinal: number, revision: string, 
   return withIdentity(set, { ...pod, metadata: { ...pod.metadata, name, labels }, spec } as PodObject, kubeVersion);
 }
 
-/** A set as it was at a revision and as it shall be. */
+/** A set with the templates of its current and its update revision. */
 export interface Versions {
   readonly currentSet: StatefulSet;
   readonly updateSet: StatefulSet;

@@ -70,7 +70,7 @@ function filterAmong(
     }
   }
   if (!looksAtAll && avoidingUs.size === 0) return undefined;
-  // The first pod of a group that needs itself would otherwise wait for ever.
+  // Otherwise the first pod of a group with affinity to itself could never be scheduled.
   const isFirst = needed.size === 0 && required.every((one) => one.matches(pod, labelsOf));
   return (node) => {
     if (required.some(({ topologyKey }) => labelOf(node, topologyKey) === undefined)) return AFFINITY;
