@@ -1,6 +1,6 @@
 import type { ResourceList } from "../quantity.js";
 
-/** The requests and limits of a container; empty lists when it sets none. */
+/** The requests and limits of a container; empty lists if it sets none. */
 export interface ContainerResources {
   readonly requests: ResourceList;
   readonly limits: ResourceList;

@@ -3,8 +3,8 @@ import type { KubeObject } from "../../apimachinery/api/meta.js";
 import type { WatchItem } from "../dynamic/interface.js";
 
 /**
- * Calls `handle` for each change, with the watch event as the cause of what it does. What it does about objects of which no watch
- * event was seen begins with the start of the controller. Mirrors AddEventHandler in k8s.io/client-go/tools/cache/shared_informer.go.
+ * Calls `handle` for each change, with the watch event as its cause. For the objects of the first list, which have no watch
+ * event, the cause is the start of the controller. Mirrors AddEventHandler in k8s.io/client-go/tools/cache/shared_informer.go.
  */
 export async function forEachChange<T extends KubeObject>(
   trace: Trace,
