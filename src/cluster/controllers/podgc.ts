@@ -145,7 +145,5 @@ function byEvictionAndAge(a: PodObject, b: PodObject): number {
   const evictedA = a.status?.phase === "Failed" && a.status.reason === "Evicted";
   const evictedB = b.status?.phase === "Failed" && b.status.reason === "Evicted";
   if (evictedA !== evictedB) return evictedA ? -1 : 1;
-  const [createdA, createdB] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
-  if (createdA !== createdB) return createdA < createdB ? -1 : 1;
-  return nameOf(a) < nameOf(b) ? -1 : 1;
+  return byCreationTimestamp(a, b);
 }

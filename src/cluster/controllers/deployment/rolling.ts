@@ -1,10 +1,10 @@
+import { byCreationTimestamp } from "../../../staging/apimachinery/api/meta.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import type { DeploymentPass } from "./pass.js";
 import { syncRolloutStatus } from "./progress.js";
 import { cleanupDeployment, type Sets } from "./sync.js";
 import {
   activeReplicaSets,
-  byCreationTimestamp,
   deploymentComplete,
   maxSurge,
   maxUnavailable,

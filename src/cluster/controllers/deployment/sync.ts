@@ -8,7 +8,6 @@ import { DESIRED_REPLICAS_ANNOTATION, intAnnotation } from "./util/annotations.j
 import { AVAILABLE, conditionOf, newCondition, PROGRESSING, REASONS, setCondition } from "./util/conditions.js";
 import {
   activeReplicaSets,
-  byCreationTimestamp,
   bySizeNewer,
   bySizeOlder,
   type DeploymentStatus,

@@ -5,9 +5,14 @@ export async function print(self: Self, text: string): Promise<void> {
   await self.stdout.write(Buffer.from(text), self.signal);
 }
 
+/** Writes to stderr. */
+export async function warn(self: Self, text: string): Promise<void> {
+  await self.stderr.write(Buffer.from(text), self.signal);
+}
+
 /** Writes `name: text` to stderr. */
 export async function complain(self: Self, text: string): Promise<void> {
-  await self.stderr.write(Buffer.from(`${baseCommand(self)}: ${text}\n`), self.signal);
+  await warn(self, `${baseCommand(self)}: ${text}\n`);
 }
 
 /** The command's name in its messages. */

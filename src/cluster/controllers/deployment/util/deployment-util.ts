@@ -67,13 +67,6 @@ function withoutHash(template: PodTemplate | undefined): unknown {
   return { ...template, metadata: { ...template?.metadata, labels } };
 }
 
-/** The oldest first. Mirrors ReplicaSetsByCreationTimestamp. */
-export function byCreationTimestamp(a: ReplicaSet, b: ReplicaSet): number {
-  const [createdA, createdB] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
-  if (createdA !== createdB) return createdA < createdB ? -1 : 1;
-  return nameOf(a) < nameOf(b) ? -1 : 1;
-}
-
 /** The largest first, of equal ones the newest. Mirrors ReplicaSetsBySizeNewer. */
 export function bySizeNewer(a: ReplicaSet, b: ReplicaSet): number {
   return replicasOf(b) - replicasOf(a) || byCreationTimestamp(b, a);

@@ -12,7 +12,7 @@ import { duplexOf } from "../../process/duplex.js";
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import type { ByteSink } from "../../streams.js";
-import { print } from "../console.js";
+import { print, warn } from "../console.js";
 import { CURL_OPTIONS, requestBody, requestHeaders } from "./curl-options.js";
 import { type NetOptions, parseOptions } from "./options.js";
 import { formatTarget, hostHeader, parseTarget, redirected, type Target } from "./url.js";
@@ -322,8 +322,4 @@ class Curl {
   async #tell(mark: "<" | ">", lines: readonly string[]): Promise<void> {
     if (this.options.has("verbose")) await warn(this.self, lines.map((line) => `${mark} ${line}\n`).join(""));
   }
-}
-
-async function warn(self: Self, text: string): Promise<void> {
-  await self.stderr.write(Buffer.from(text), self.signal);
 }

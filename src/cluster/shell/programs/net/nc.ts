@@ -6,6 +6,7 @@ import { lookUpHost } from "../../net/resolver.js";
 import type { Connection, SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { BytesSource } from "../../streams.js";
+import { warn } from "../console.js";
 import { type NetOptions, parseOptions } from "./options.js";
 
 const OPTIONS = {
@@ -188,8 +189,4 @@ async function sendDatagrams(self: Self, options: NetOptions, to: SocketAddress)
       return 1;
     }
   }
-}
-
-async function warn(self: Self, text: string): Promise<void> {
-  await self.stderr.write(Buffer.from(text), self.signal);
 }

@@ -10,6 +10,7 @@ import { lookUpHost } from "../../net/resolver.js";
 import { connectTls } from "../../net/tls.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { Self } from "../../process/process.js";
+import { warn } from "../console.js";
 import { type NetOptions, type OptionTable, parseOptions } from "./options.js";
 import { hostHeader, parseTarget, redirected, type Target } from "./url.js";
 
@@ -177,8 +178,4 @@ async function take(
 
 async function tell(self: Self, options: NetOptions, text: string): Promise<void> {
   if (!options.has("quiet")) await warn(self, `${text}\n`);
-}
-
-async function warn(self: Self, text: string): Promise<void> {
-  await self.stderr.write(Buffer.from(text), self.signal);
 }
