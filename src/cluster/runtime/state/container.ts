@@ -32,7 +32,6 @@ export class Container {
   resources: LinuxContainerResources | undefined;
   /** its list item; undefined after a change */
   encoded: Encoded | undefined;
-  isStarting = false;
   isRemoving = false;
   /** the stop signal is sent once, however often the kubelet repeats the call */
   isStopSignaled = false;
@@ -95,7 +94,6 @@ export class Sandbox {
   state: SandboxState = "ready";
   /** its list item; undefined after a change */
   encoded: Encoded | undefined;
-  isRemoving = false;
 
   constructor(
     readonly sandboxId: string,

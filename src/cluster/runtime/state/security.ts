@@ -34,7 +34,6 @@ export function confinementOf({ linux }: ContainerConfig, sandbox: PodSandboxCon
   const isPrivileged = security?.privileged === true;
   const { addCapabilities: add = [], dropCapabilities: drop = [] } = security?.capabilities ?? {};
   return {
-    isPrivileged,
     capabilities: capabilitiesOf(isPrivileged, { add, drop }),
     noNewPrivileges: security?.noNewPrivs === true,
     seccomp: security === undefined || isPrivileged ? SECCOMP_DISABLED : seccompMode(security),

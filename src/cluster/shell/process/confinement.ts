@@ -1,6 +1,5 @@
 /** The rights of a container's processes. Differs: programs only report them, unless they mention a right themselves. */
 export interface Confinement {
-  readonly isPrivileged: boolean;
   /** the bounding set, as names without `CAP_` */
   readonly capabilities: ReadonlySet<string>;
   readonly noNewPrivileges: boolean;

@@ -17,10 +17,9 @@ const FIXED32 = 5;
  */
 const MAX_NESTED_MESSAGES = 1_000_000;
 
-/** Methods of Node's Buffer that its types omit: they decode without looking up an encoding by name. */
+/** A method of Node's Buffer that its types omit: it decodes without looking up an encoding by name. */
 interface SlicingBuffer extends Buffer {
   utf8Slice(start: number, end: number): string;
-  latin1Slice(start: number, end: number): string;
 }
 
 /** 64 bits as two halves or as one bigint: the cheapest conversion between the two. */

@@ -141,7 +141,6 @@ function nodeCells(node: Wire<V1Node>, nowMs: number): unknown[] {
 export const NODES = row("v1", "Node", "nodes", strategy, {
   namespaced: false,
   shortNames: ["no"],
-  registryPath: "minions",
   subresources: [
     action("proxy", "NodeProxyOptions", ["create", "delete", "get", "patch", "update"]),
     statusOf({

@@ -17,8 +17,6 @@ export interface ResourceDefinition extends ApiResource {
   selectableFields?(object: KubeObject): Readonly<Record<string, string>>;
   /** the release that began to serve it; absent: 1.25 or before */
   readonly since?: string;
-  /** upstream's storage path if a message shows it and it is not the plural: `minions` */
-  readonly registryPath?: string;
   /** A view of objects that another row stores (events.k8s.io over core events). It has no keys. */
   readonly storedAs?: StoredAs;
   /** Makes what runs around the writes of a registry's objects: services allocate addresses. */
