@@ -29,13 +29,12 @@ export interface ComponentsOptions extends ControllersOptions {
 }
 
 /** The running controllers, and those that wait for the first object of their kind or for their leadership. */
-export interface RunningControllers {
+export interface RunningControllers extends AsyncDisposable {
   readonly names: readonly string[];
   /** why a controller that waits for its restart failed, by name */
   readonly failures: ReadonlyMap<string, string>;
   /** Stops them all and waits for their end. Safe to call twice. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Creates and starts the controllers and the scheduler, which share one reflector per resource. Returns at once. */

@@ -60,7 +60,7 @@ export interface ControlPlaneOptions extends Ctx {
 }
 
 /** An embedded control plane: an API server on loopback and its controllers. Reached over HTTPS; see `loopback` for the exception. */
-export interface ControlPlane {
+export interface ControlPlane extends AsyncDisposable {
   /** `https://127.0.0.1:PORT` */
   readonly url: string;
   readonly caPem: string;
@@ -79,5 +79,4 @@ export interface ControlPlane {
   dnsCredentials(): Promise<RestConfig>;
   /** Stops controllers, ends watches, closes sockets. Safe to call twice. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -56,7 +56,7 @@ export interface NetworkOptions {
 }
 
 /** A running runtime in this process. */
-export interface RunningRuntime {
+export interface RunningRuntime extends AsyncDisposable {
   /** `unix:///tmp/.../runtime.sock` */
   readonly endpoint: string;
   readonly control: RuntimeControl;

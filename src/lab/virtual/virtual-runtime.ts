@@ -23,7 +23,7 @@ export interface VirtualRuntimeOptions {
 }
 
 /** A runtime whose containers are calls of a handler. */
-export interface VirtualRuntime {
+export interface VirtualRuntime extends AsyncDisposable {
   /** `unix:///tmp/.../runtime.sock` */
   readonly endpoint: string;
   readonly pods: VirtualPods;
@@ -31,7 +31,6 @@ export interface VirtualRuntime {
   readonly hooks: KubeletHooks;
   /** Abandons all work, removes the socket. Safe to call twice. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The shortest time between two progress reports to the API server. */

@@ -12,7 +12,7 @@ import { type CallOptions, type CallsUnderWay, RunningCall } from "./grpc/runnin
 import { RpcError, type RpcFailure, type RpcResult, rpcFailure } from "./grpc/status.js";
 
 /** A connection to a container runtime. It connects on the first call, and reconnects after the connection is lost. */
-export interface CriChannel {
+export interface CriChannel extends AsyncDisposable {
   readonly endpoint: Endpoint;
   readonly causes: CallCauses;
   /**
@@ -35,7 +35,6 @@ export interface CriChannel {
   ): AsyncGenerator<DecodedFields<Res>>;
   /** Ends all running calls with Canceled. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 const CLOSED = rpcFailure("Canceled", "the client was closed");

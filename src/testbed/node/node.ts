@@ -54,7 +54,7 @@ export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"
 }
 
 /** A small kubelet that has joined a cluster, with its runtime. */
-export interface RunningNode {
+export interface RunningNode extends AsyncDisposable {
   readonly nodeName: string;
   readonly kubelet: RunningKubelet;
   readonly cri: CriClient;
@@ -66,7 +66,6 @@ export interface RunningNode {
   readonly done: Promise<void>;
   /** Ends the kubelet, then the embedded runtime with its containers. Those of a real runtime run on. Safe to call twice. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**

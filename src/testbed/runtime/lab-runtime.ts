@@ -27,7 +27,7 @@ export interface LabTarget {
 }
 
 /** The embedded runtime and the actions that change it behind the kubelet's back. */
-export interface LabRuntime {
+export interface LabRuntime extends AsyncDisposable {
   /** its endpoint, the only thing that PLEG knows */
   readonly endpoint: string;
   readonly actions: readonly LabAction[];
@@ -42,5 +42,4 @@ export interface LabRuntime {
    */
   act(actionId: string, targetId: string | undefined): Promise<string>;
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }

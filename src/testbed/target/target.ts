@@ -28,7 +28,7 @@ export interface TargetOptions extends EtcdOptions {
 }
 
 /** The cluster that a command works on. */
-export interface Target {
+export interface Target extends AsyncDisposable {
   /** `embedded`: started for this command; `joined`: a running `kubelab cluster up`; `real`: named by a flag */
   readonly kind: "embedded" | "joined" | "real";
   /** the identity of the target's administrator (a real cluster: as its kubeconfig defines it) */
@@ -40,7 +40,6 @@ export interface Target {
   /** behaves like this release; a real cluster's own version is asked for when it matters */
   readonly kubeVersion: string;
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;

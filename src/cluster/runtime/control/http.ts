@@ -14,11 +14,10 @@ import type { RemoteControl } from "./control.js";
 import type { Route } from "./route.js";
 
 /** The HTTP server of a runtime's control API. */
-export interface ControlServer {
+export interface ControlServer extends AsyncDisposable {
   /** `http://127.0.0.1:4002` */
   readonly url: string;
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**

@@ -69,7 +69,7 @@ export interface KubeResponse<T = unknown> {
 }
 
 /** A client of one API server with one identity, which reports each exchange to the trace. */
-export interface KubeClient {
+export interface KubeClient extends AsyncDisposable {
   readonly config: RestConfig;
   /** @throws LabError CLUSTER_UNREACHABLE or CLUSTER_NOT_TRUSTED without a response */
   request<T = unknown>(request: KubeRequest): Promise<KubeResponse<T>>;
@@ -89,7 +89,6 @@ export interface KubeClient {
     signal: AbortSignal,
   ): AsyncIterable<ReceivedEvent<T>>;
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** What an algorithm that talks to an API server needs from its caller. */

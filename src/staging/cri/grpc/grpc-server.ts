@@ -44,14 +44,13 @@ export interface ServeOptions {
 }
 
 /** A listening gRPC server. */
-export interface RunningGrpcServer {
+export interface RunningGrpcServer extends AsyncDisposable {
   /** with the actual port: `unix:///tmp/x.sock`, `tcp://127.0.0.1:4001` */
   readonly endpoint: string;
   /** Bounds what clients can make the server hold. */
   readonly guard: SessionGuard;
   /** Ends all calls and connections, and removes the socket file unless another server has replaced it. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**

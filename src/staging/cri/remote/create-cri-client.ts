@@ -18,7 +18,7 @@ export interface CriClientOptions {
 }
 
 /** A container runtime that has answered the Version call. */
-export interface CriClient {
+export interface CriClient extends AsyncDisposable {
   /** as a URL */
   readonly endpoint: string;
   readonly version: VersionResponse;
@@ -29,7 +29,6 @@ export interface CriClient {
   readonly causes: CallCauses;
   /** Pending calls end as Canceled. */
   close(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
