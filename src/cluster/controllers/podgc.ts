@@ -1,6 +1,6 @@
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
-import { isTerminating, nameOf, type PodObject } from "../../staging/apimachinery/api/objects.js";
+import { byCreationTimestamp, isTerminating, nameOf, type PodObject } from "../../staging/apimachinery/api/objects.js";
 import { isPodPhaseTerminal, withDisruptionTarget } from "../../staging/apimachinery/api/pod.js";
 import { concurrently, every } from "../../staging/apimachinery/wait.js";
 import type { SharedReflector } from "../../staging/client-go/informers/shared-reflector.js";

@@ -1,4 +1,5 @@
-import { byCreationTimestamp } from "../../../staging/apimachinery/api/meta.js";
+import { byCreationTimestamp } from "../../../staging/apimachinery/api/objects.js";
+
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import type { DeploymentPass } from "./pass.js";
 import { syncRolloutStatus } from "./progress.js";

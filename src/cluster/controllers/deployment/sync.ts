@@ -1,5 +1,5 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
-import { isTerminating, nameOf, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
+import { byCreationTimestamp, isTerminating, nameOf, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { decide } from "../support/sync-loop.js";
 import { syncNewReplicaSet } from "./new-replica-set.js";

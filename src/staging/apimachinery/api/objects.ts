@@ -24,6 +24,13 @@ export function nameOf(object: KubeObject): string {
   return object.metadata.name ?? "";
 }
 
+/** The oldest first, by name if they were created in the same second. Mirrors ReplicaSetsByCreationTimestamp and its kind. */
+export function byCreationTimestamp(a: KubeObject, b: KubeObject): number {
+  const [createdA, createdB] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
+  if (createdA !== createdB) return createdA < createdB ? -1 : 1;
+  return nameOf(a) < nameOf(b) ? -1 : 1;
+}
+
 /** Reports whether the object is being deleted: it waits for its grace period or for finalizers. */
 export function isTerminating(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined;

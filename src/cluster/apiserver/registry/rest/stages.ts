@@ -24,7 +24,7 @@ export interface Stage extends Omit<DecisionFact, "kind" | "auditId"> {
   readonly isName?: boolean;
 }
 
-/** What tells where the secrets of an object are. */
+/** Determines which fields of an object are secret. */
 export interface ResourceRow {
   readonly group: string;
   readonly version: string;
