@@ -13,7 +13,7 @@ function upstreamOf(event: TraceEvent): string {
   return upstream === undefined ? "" : `${upstream.file} ${upstream.func}`;
 }
 
-/** Each point has a fact of the text and the function, and the default trace is not longer for it. */
+/** Looks for a fact with the text and the function. */
 function shows(facts: readonly TraceEvent[], [, point, , upstream, text]: Row): void {
   const found = facts.filter((event) => text.test(factText(event, OPTIONS).text));
   const named = found.filter((event) => upstreamOf(event) === upstream);

@@ -49,16 +49,16 @@ export const ROWS: readonly Row[] = [
   [
     "004",
     "generateEvents, of a container that has ended",
-    "node",
+    "journey",
     `${PLEG} generateEvents`,
-    /^GenericPLEG podUID=\S{36} containerID="[0-9a-f]+" oldState=running newState=exited$/,
+    /^GenericPLEG podUID=\S+ containerID="[0-9a-f]+" oldState=running newState=exited$/,
   ],
   [
     "000",
     "the event, with full IDs",
-    "node",
+    "journey",
     "",
-    /^&pleg\.PodLifecycleEvent\{ID:"[0-9a-f-]{36}", Type:"ContainerDied", Data:"[0-9a-f]+"\}$/,
+    /^&pleg\.PodLifecycleEvent\{ID:"[0-9a-f-]+", Type:"ContainerDied", Data:"[0-9a-f]+"\}$/,
   ],
   [
     "001",
@@ -300,6 +300,13 @@ const ONCE = {
   },
 };
 
+const BINDING = {
+  apiVersion: "v1",
+  kind: "Binding",
+  metadata: { name: "web" },
+  target: { apiVersion: "v1", kind: "Node", name: "node-1" },
+};
+
 /** Runs a command, and reads its trace. @param etcdUrl for `etcd` */
 export async function factsOf(run: RunName, etcdUrl: string): Promise<readonly TraceEvent[]> {
   const home = mkdtempSync(join(tmpdir(), "kubelab-names-"));
@@ -308,13 +315,15 @@ export async function factsOf(run: RunName, etcdUrl: string): Promise<readonly T
   mkdirSync(manifests);
   const once = join(manifests, "once.json");
   writeFileSync(once, JSON.stringify(ONCE));
+  const binding = join(home, "binding.json");
+  writeFileSync(binding, JSON.stringify(BINDING));
   const stop = new AbortController();
   const argv: Readonly<Record<RunName, readonly string[]>> = {
     pleg: ["pleg", "--mock", "--speed", "20", "--duration", "40s"],
     node: ["node", "--root-dir", join(home, "root"), "--manifest-dir", manifests, "--speed", "10"],
     journey: ["journey", "pod/web", "--delete"],
     request: ["request", "create", "pod/web"],
-    binding: ["request", "create", "pod/web/binding", "--with", "pod/web"],
+    binding: ["request", "create", "pod/web/binding", "-f", binding, "--with", "pod/web"],
     etcd: ["cluster", "up", "--etcd", etcdUrl],
   };
   /** Commands that go on by themselves end when their trace has this. */

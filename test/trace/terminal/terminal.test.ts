@@ -171,6 +171,20 @@ test("terminal: bodies for a trace file are shown only at -v 4", () => {
   assert.equal(renderEvent(event, 0, plain).length, 2);
 });
 
+test("terminal: notes, events and tables name their function from -v 2 on, below the line", () => {
+  const upstream = { file: "pkg/kubelet/kubelet.go", func: "BirthCry" };
+  const facts = [
+    { kind: "note", text: "a note", upstream },
+    { kind: "event", type: "Normal", reason: "Starting", message: "m", object: "Node/n1", upstream },
+    { kind: "table", title: "t", columns: ["a"], rows: [], upstream },
+  ] as const;
+  for (const fact of facts) {
+    const at = (verbosity: 1 | 2) => renderEvent({ ...stamp, ...fact }, 0, { ...plain, verbosity });
+    assert.deepEqual(at(2).slice(0, -1), at(1), fact.kind);
+    assert.equal(at(2).at(-1)?.trim(), "pkg/kubelet/kubelet.go BirthCry");
+  }
+});
+
 test("terminal: a word of a megabyte is cut; -v 4 shows all of it", () => {
   const text = `POST /exec?command=${"a".repeat(1_000_000)} -> 101`;
   const shown = (verbosity: 1 | 4) =>
