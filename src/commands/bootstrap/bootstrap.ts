@@ -7,6 +7,7 @@ import type { CliContext, CommandResult } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { openJoinTarget, withBootstrapIdentity } from "../cli/join-target.js";
 import {
+  addAlias,
   addNodeOptions,
   addOutputOptions,
   addServerOptions,
@@ -32,7 +33,8 @@ export function addBootstrapCommand(command: Command, context: CliContext): void
     "kubelab bootstrap --node n3 --cert-duration 10m --dir ./n3 -v 2",
     "kubelab bootstrap --bootstrap-kubeconfig bootstrap.kubeconfig --node n4",
   );
-  addServerOptions(addNodeOptions(addTargetOptions(addOutputOptions(command))))
+  const joining = addServerOptions(addNodeOptions(addTargetOptions(addOutputOptions(command))));
+  addAlias(joining, "--cert-dir", "--dir")
     .addOption(new Option("--approve <who>", "who approves the CSR").choices(["auto", "ask", "manual"]).default("auto"))
     .addOption(durationOption("--timeout <duration>", "how long to wait for the certificate", "1h"))
     .option("--cert-duration <duration>", "requested lifetime of the certificate (10m or more)", parseDuration)
