@@ -1,58 +1,12 @@
 import { isIP } from "node:net";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { fieldType, type KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
-import { CONFIG_FLAGS } from "../../kubelet/apis/config/flags.js";
+import { ANSWERED_FLAGS, CONFIG_FLAGS } from "../../kubelet/apis/config/flags.js";
 import { goDuration, parseGoDuration } from "../../staging/apimachinery/time.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { isRecord } from "../../util/records.js";
 import { addAlias } from "../cli/options.js";
 import { parseBoolean } from "./flags.js";
-
-const CADVISOR = "There is no cAdvisor here: the usage of containers comes from the runtime.";
-const KLOG = "kubelab writes its trace to stderr, with more at -v 2 and -v 3; --trace FILE keeps it.";
-const LOGGING = "Formats are those of --trace FILE.ndjson, .json and .html.";
-const CLOUD = "No cloud provider runs here: another client can set the labels and addresses of a Node.";
-const CREDENTIALS = "Pull secrets of the pod (imagePullSecrets) and the runtime have the credentials of registries.";
-const LOCK = "The node's folder (--root-dir) has a lock of its own, and a second kubelet is refused.";
-
-/** The kubelet's flags that have no counterpart, with what to use instead. */
-const ANSWERS: Readonly<Record<string, string>> = {
-  ...answered(
-    CADVISOR,
-    `application-metrics-count-limit boot-id-file container-hints containerd containerd-namespace enable-load-reader
-    event-storage-age-limit event-storage-event-limit global-housekeeping-interval housekeeping-interval log-cadvisor-usage
-    machine-id-file storage-driver-buffer-duration storage-driver-db storage-driver-host storage-driver-password
-    storage-driver-secure storage-driver-table storage-driver-user`,
-  ),
-  ...answered(
-    KLOG,
-    `add-dir-header alsologtostderr log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency logtostderr one-output
-    skip-headers skip-log-headers stderrthreshold vmodule`,
-  ),
-  ...answered(LOGGING, "log-json-info-buffer-size log-json-split-stream logging-format"),
-  ...answered(CLOUD, "cloud-config cloud-provider"),
-  ...answered(
-    CREDENTIALS,
-    "azure-container-registry-config image-credential-provider-bin-dir image-credential-provider-config",
-  ),
-  ...answered(LOCK, "exit-on-lock-contention lock-file"),
-  "cert-dir": "The certificate is in the node's folder: --root-dir FOLDER.",
-  "container-runtime": "Every runtime is a remote one: --cri ENDPOINT names it.",
-  "experimental-allocatable-ignore-eviction": "Set evictionHard in --config: what it keeps is not allocatable.",
-  "experimental-mounter-path": "Volumes are folders here, and nothing is mounted.",
-  "image-service-endpoint": "The runtime of --cri pulls the images as well.",
-  "keep-terminated-pod-volumes": "Volumes end with their pod; a hostPath volume stays.",
-  "master-service-namespace": "The Service kubernetes is in the namespace default.",
-  "node-ip": "Nodes have addresses of this machine's loopback or of the cluster's own network.",
-  "pod-infra-container-image": "The runtime chooses the pause image, as of Kubernetes 1.24 with every runtime.",
-  "register-schedulable": "Use --register-with-taints node.kubernetes.io/unschedulable:NoSchedule, or kubectl cordon.",
-  "reserved-memory": "Set reservedMemory in a file: --config FILE.",
-  "runtime-cgroups": "The runtime's processes are in no cgroup of the kubelet.",
-};
-
-function answered(answer: string, flags: string): Record<string, string> {
-  return Object.fromEntries(flags.split(/\s+/).map((flag) => [flag, answer]));
-}
 
 /** Adds the flags of kubelet v1.25 that the command does not have yet. Its help does not list them. */
 export function addKubeletFlags(command: Command): Command {
@@ -64,7 +18,7 @@ export function addKubeletFlags(command: Command): Command {
     const option = new Option(`--${flag} ${isBoolean ? "[boolean]" : "<value>"}`).argParser(fieldOf(path));
     command.addOption((isBoolean ? option.preset("true") : option).hideHelp());
   }
-  for (const [flag, answer] of Object.entries(ANSWERS).filter(([name]) => isFree(name))) {
+  for (const [flag, answer] of [...ANSWERED_FLAGS].filter(([name]) => isFree(name))) {
     const refuse = () => {
       throw new LabError("USAGE", `kubelab has no --${flag}, which is a flag of the kubelet`, answer);
     };
