@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { lockFolder } from "../../kubelet/certificate/folder-lock.js";
 import { endLeftWork, loadHandler, startHandler } from "../../lab/virtual/open-handler.js";
+import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { openStore } from "../../testbed/node/join.js";
 import { joinDefaults, serverOf } from "../../testbed/node/join-plan.js";
 import { type RunningNode, startNode } from "../../testbed/node/node.js";
@@ -9,10 +10,11 @@ import { openAdminKubeconfig } from "../../testbed/target/admin-kubeconfig.js";
 import { isOwnServer, networkFolderOf } from "../../testbed/target/running-cluster.js";
 import type { Target } from "../../testbed/target/target.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { traceOfNode } from "../../trace/view.js";
+import { quieterTrace, traceOfNode } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { isAbortError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
@@ -31,7 +33,8 @@ import {
   parsePort,
 } from "../cli/options.js";
 import { stay } from "../cli/stay.js";
-import { withStatus } from "../inspector/key-table.js";
+import { hasKeys } from "../cli/terminal-keys.js";
+import { serveKeyTable, withStatus } from "../inspector/key-table.js";
 import { kubeletTables } from "../inspector/kubelet-tables.js";
 import { readConfiguration, readNode, reportConfiguration } from "./configuration.js";
 import { addEvictionFlags, gcPolicyOf } from "./eviction-flags.js";
@@ -45,6 +48,7 @@ import {
   parseOffset,
   parseTaints,
 } from "./flags.js";
+import { nodeKeys } from "./keys.js";
 import { addKubeletFlags } from "./kubelet-flags.js";
 import { NodeLife } from "./life.js";
 import { checkNodeOptions, type NodeCommandOptions } from "./options.js";
@@ -190,14 +194,32 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
     const pods = () => podsOf(node);
     const { runtime } = node;
     const parts = node.kubelet.kubelet;
-    using _page = context.ui?.present({ tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))] });
+    const ctx = { clock, trace: quieterTrace(trace, 2), random };
+    await using client = target && createClient(target.admin, { ...ctx, actor: "user" });
+    const keys = await nodeKeys({ node, trace, admin: client, folder: plan.folder });
+    using _page = context.ui?.present({
+      tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))],
+      keys: () => keys.buttons,
+      press: (key) => keys.press(key, context.signal),
+    });
+    const { stdin } = context.streams;
+    const serveKeys = async (inner: AbortSignal) => {
+      await serveKeyTable({ keys, stdin, progress: context, status: pods }, inner).catch((error: unknown) => {
+        if (inner.aborted || !isAbortError(error)) throw error;
+        // In this mode of the terminal, Ctrl-C is only a key. A node can take time to shut down, and a second Ctrl-C ends that.
+        process.kill(process.pid, "SIGINT");
+        return untilAborted(inner);
+      });
+    };
+    const isPlayed = hasKeys(context.streams);
     const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
     await life.stay(node, () =>
-      stay(context, { clock, durationMs: options.duration, status }, [
+      stay(context, { clock, durationMs: options.duration, ...(isPlayed ? {} : { status }) }, [
         (inner) => Promise.race([node.done, untilAborted(inner)]),
+        ...(isPlayed ? [serveKeys] : []),
       ]),
     );
-    if (signal.aborted) return;
+    if (signal.aborted || options.duration === undefined) return;
     const text = `node ${plan.nodeName} stops: --duration is over`;
     trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
   });

@@ -9,6 +9,7 @@ import type { LeaseOutcome } from "../../staging/component-helpers/lease/lease-o
 import type { Ctx } from "../../trace/ctx.js";
 import { traceOfNode } from "../../trace/view.js";
 import { allUntilOneEnds, waitAtMost } from "../../util/async/concurrency.js";
+import { Waker } from "../../util/async/waker.js";
 import { defined } from "../../util/defined.js";
 import { type KubeletConfiguration, setDefaults } from "../apis/config/defaults.js";
 import { clientCertificateMetrics, ttlSeconds } from "../certificate/certificate-metrics.js";
@@ -76,6 +77,8 @@ export class NodeAgent {
   readonly #inputs: Omit<StatusInputs, "health" | "nowMs">;
   #lastHeartbeatMs: number | undefined;
   #source: NodeStatusSource | undefined;
+  #isSilent = false;
+  readonly #silenceChanged = new Waker();
 
   constructor(
     config: RestConfig,
@@ -262,10 +265,20 @@ export class NodeAgent {
 
   /** Renews and reports until `signal` aborts, without rotating the certificate. Rejects as `keep`. */
   async keepAlive(signal: AbortSignal): Promise<void> {
-    await allUntilOneEnds(signal, [
-      (inner) => this.renewLoop(inner),
-      (inner) => this.deps.trace.detached(() => this.heartbeat.run(inner)),
-    ]);
+    const untilChanged = (inner: AbortSignal) => this.#silenceChanged.wait(this.deps.clock, undefined, inner);
+    for (;;) {
+      const beats = [
+        (inner: AbortSignal) => this.renewLoop(inner),
+        (inner: AbortSignal) => this.deps.trace.detached(() => this.heartbeat.run(inner)),
+      ];
+      await allUntilOneEnds(signal, [...(this.#isSilent ? [] : beats), untilChanged]);
+    }
+  }
+
+  /** Stops the heartbeats, or resumes them; everything else goes on. */
+  setSilent(isSilent: boolean): void {
+    this.#isSilent = isSilent;
+    this.#silenceChanged.wake();
   }
 
   /** Sends the remaining events, then closes the connections. Safe to call twice. */

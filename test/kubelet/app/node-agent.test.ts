@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { NodeAgent } from "../../../src/kubelet/app/node-agent.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemRandom } from "../../../src/util/random.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { FakeClock, settle, untilTrue } from "../../support/fake-clock.js";
 import {
   type Answer,
   makeAuthority,
@@ -41,3 +41,28 @@ for (const [code, outcome] of [
     expect(started.status).toBe(outcome);
   });
 }
+
+test("silent, a node renews no Lease; then it goes on", async () => {
+  await using server = await startHttpsServer(serving, api(200));
+  const clock = new FakeClock();
+  const deps = { clock, random: new SystemRandom(), trace: new Trace(clock) };
+  const resources = { cpu: "4", memory: "8Gi", pods: "110" };
+  const config = { server: server.url, caPem: ca.certificatePem };
+  await using agent = new NodeAgent(config, deps, { nodeName: "n1", kubeVersion: "1.25", resources });
+  const stop = new AbortController();
+  const renewals = () => server.seen.filter(({ path }) => path.includes("/leases")).length;
+  const keeping = agent.keepAlive(stop.signal).catch(() => undefined);
+  await clock.advance(11_000);
+  await untilTrue(() => renewals() > 0);
+  agent.setSilent(true);
+  await settle();
+  const before = renewals();
+  for (let i = 0; i < 6; i++) await clock.advance(10_000);
+  expect(renewals()).toBe(before);
+  agent.setSilent(false);
+  await settle();
+  await clock.advance(11_000);
+  await untilTrue(() => renewals() > before);
+  stop.abort();
+  await keeping;
+});
