@@ -127,7 +127,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("2");
     await terminal.shows(/✓ That is what happened[\s\S]*Next: [\s\S]*^n next {2}w why {2}t trace/m);
     terminal.press("w");
-    await terminal.shows(/(what decided it[\s\S]*){2}^n next/m);
+    await terminal.shows(/(▸ \d+\.\d+ kubelet[\s\S]*){2}^n next/m);
     terminal.press("t");
     await terminal.shows(/ runtime | kubelet | user [\s\S]*^n next/m);
     terminal.press("n");

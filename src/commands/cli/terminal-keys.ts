@@ -17,18 +17,14 @@ export function hasKeys(streams: ProcessStreams): boolean {
   return hasRawMode(streams) && streams.stderr.isTTY === true;
 }
 
-/** Whether the program in the foreground of the terminal reads whole lines: editors and shells read keys. */
-export async function isInLineMode(): Promise<boolean> {
+/** Whether a line can be written to the terminal: a shell waits at its prompt, or a program in the foreground reads whole lines. */
+export async function showsLines(shell: number): Promise<boolean> {
   const { spawn } = await import("node:child_process");
-  const stty = spawn("stty", ["-a"], { stdio: ["inherit", "pipe", "ignore"] });
-  let settings = "";
-  stty.stdout.on("data", (text) => {
-    settings += String(text);
-  });
-  return new Promise((resolve) => {
-    stty.once("error", () => resolve(false));
-    stty.once("close", () => resolve(/(?<!-)\bicanon\b/.test(settings)));
-  });
+  // "+" marks the foreground, and editors turn icanon off.
+  const state = spawn("sh", ["-c", `ps -o stat= -p ${shell}; stty -a`], { stdio: ["inherit", "pipe", "ignore"] });
+  let text = "";
+  for await (const piece of state.stdout) text += String(piece);
+  return /^\S*\+|(?<!-)\bicanon\b/.test(text);
 }
 
 /**

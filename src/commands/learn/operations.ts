@@ -1,13 +1,14 @@
+import { existsSync } from "node:fs";
 import type { RealTarget } from "../../lab/labs/environment/own/cluster.js";
 import { leftElsewhere } from "../../lab/labs/environment/own/record.js";
 import { parseFactor } from "../../lab/labs/environment/speed.js";
 import { EMPTY_PROGRESS } from "../../lab/labs/progress/progress.js";
-import { openControlSocket } from "../../lab/labs/session/control-socket.js";
 import { askHost, type LabAnswer } from "../../lab/labs/session/detached/client.js";
 import type { LabOperation } from "../../lab/labs/session/detached/host.js";
 import { endDetached, requireDetached, startDetachedLab } from "../../lab/labs/session/detached/process.js";
 import { detachedLab, type HostState } from "../../lab/labs/session/detached/state.js";
 import { type RunningLab, runningLabs } from "../../lab/labs/session/running.js";
+import { controlSocket } from "../../lab/labs/session/shell-files.js";
 import { defined } from "../../util/defined.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { type LearnContext, labNamed } from "./context.js";
@@ -32,8 +33,8 @@ async function openLab(here: LearnContext): Promise<OpenLab> {
   const played = (await runningLabs(here.context.env)).find(
     ({ lab, pid }) => own !== "" && lab === own && pid !== inBackground?.pid,
   );
-  const socket = played && openControlSocket(played.place);
-  if (played !== undefined && socket !== undefined)
+  const socket = played && controlSocket(played.place);
+  if (played !== undefined && socket !== undefined && existsSync(socket))
     return { env: here.inLanguageOfLab(played.language), state: { lab: played.lab, socket }, isPlayed: true };
   return { ...(await openDetached(here)), isPlayed: false };
 }

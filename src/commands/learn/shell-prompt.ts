@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { LabPlace } from "../../lab/labs/environment/environment.js";
-import { promptFile } from "../../lab/labs/session/prompt-file.js";
+import { promptFile } from "../../lab/labs/session/shell-files.js";
 import { quoted } from "../../util/text/shell-word.js";
 
 interface ShellStart {

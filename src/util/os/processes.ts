@@ -35,16 +35,6 @@ export function markOfNow(pid: number): string {
   }
 }
 
-/**
- * Whether a shell waits at its prompt: no program runs in the foreground of its terminal.
- * @returns false on systems other than Linux
- */
-export async function isAtPrompt(pid: number): Promise<boolean> {
-  const fields = fieldsIn(await readFile(statPath(pid), "utf8").catch(() => ""));
-  // Its process group, and the terminal's foreground group.
-  return fields[2] !== undefined && fields[2] === fields[5];
-}
-
 /** Ends a process, and its children if they are in its process group. */
 export function killGroup(pid: number): void {
   try {
@@ -58,11 +48,7 @@ function statPath(pid: number): string {
   return `/proc/${pid}/stat`;
 }
 
-function markIn(stat: string): string {
-  return fieldsIn(stat)[19] ?? "";
-}
-
 /** The command's name is in brackets and can contain anything: the state is the first word after the last bracket. */
-function fieldsIn(stat: string): readonly string[] {
-  return stat === "" ? [] : stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+function markIn(stat: string): string {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }

@@ -1,16 +1,15 @@
 import { speedByKey } from "../../../lab/labs/environment/speed.js";
 import { LabBroken } from "../../../lab/labs/session/actions.js";
-import { controlSocket } from "../../../lab/labs/session/control-socket.js";
 import type { OpenSession } from "../../../lab/labs/session/open-session.js";
 import { writePicture } from "../../../lab/labs/session/picture.js";
+import { controlSocket } from "../../../lab/labs/session/shell-files.js";
 import type { Speaker } from "../../../lab/labs/session/speaker.js";
 import { TerminalSink } from "../../../trace/terminal/terminal.js";
 import type { Mutex } from "../../../util/async/mutex.js";
 import { isAbortError, LabError } from "../../../util/errors.js";
 import { localized } from "../../../util/i18n/message-error.js";
-import { isAtPrompt } from "../../../util/os/processes.js";
 import { wrap } from "../../../util/text/text-width.js";
-import { isInLineMode, withKeys } from "../../cli/terminal-keys.js";
+import { showsLines, withKeys } from "../../cli/terminal-keys.js";
 import type { LearnContext } from "../context.js";
 import { runShell } from "../shell.js";
 import type { ExamTime } from "./exam.js";
@@ -65,9 +64,8 @@ export class Stage {
 
   /** Called when a task was done without a key: its verdict waits while a shell is open here. */
   async noticeDone(): Promise<void> {
-    if (this.#shell === undefined) return;
     // An editor's screen stays as it is; its user sees the prompt afterwards.
-    if (!(await isAtPrompt(this.#shell)) && !(await isInLineMode())) return;
+    if (this.#shell === undefined || !(await showsLines(this.#shell))) return;
     const { goal, title } = this.options.session.stepText;
     const { unicode } = this.env.renderer("stderr").options;
     // The cursor is after the shell's prompt.
@@ -155,7 +153,7 @@ export class Stage {
         await this.#attempt((signal) => session.perform(undefined, signal));
         break;
       case ACTIONS.check:
-        await this.#attempt((signal) => session.look(false, signal));
+        await this.#attempt((signal) => session.look(signal));
         break;
       case ACTIONS.solve:
         await this.#attempt((signal) => this.#solve(signal));
@@ -238,7 +236,7 @@ export class Stage {
       });
     });
     if (speaker.flush() || session.step !== step || !session.isPresented) return;
-    if (session.isLookedAt || session.isNoticed) await this.#attempt((signal) => session.look(false, signal));
+    if (session.isLookedAt || session.isNoticed) await this.#attempt((signal) => session.look(signal));
   }
 
   #showTrace(): void {

@@ -17,19 +17,13 @@ export interface Reads {
 /** Pure. */
 export function readsOf(check: Check): Reads {
   const leaves = leavesOf(check);
-  const of = <T>(pick: (leaf: LeafCheck) => T | undefined): T[] =>
-    leaves.flatMap((leaf) => {
-      const found = pick(leaf);
-      return found === undefined ? [] : [found];
-    });
   return {
-    paths: of((leaf) => ("object" in leaf ? leaf.object : "list" in leaf ? leaf.list : undefined)),
-    files: of((leaf) => ("file" in leaf ? leaf.file : undefined)),
-    outputs: of((leaf) => {
-      if ("output" in leaf) return leaf.output;
-      return "exit" in leaf && !("command" in leaf) ? leaf.exit : undefined;
-    }),
-    commands: of((leaf) => ("command" in leaf ? leaf.command : undefined)),
+    paths: leaves.flatMap((leaf) => ("object" in leaf ? [leaf.object] : "list" in leaf ? [leaf.list] : [])),
+    files: leaves.flatMap((leaf) => ("file" in leaf ? [leaf.file] : [])),
+    outputs: leaves.flatMap((leaf) =>
+      "output" in leaf ? [leaf.output] : "exit" in leaf && !("command" in leaf) ? [leaf.exit] : [],
+    ),
+    commands: leaves.flatMap((leaf) => ("command" in leaf ? [leaf.command] : [])),
   };
 }
 

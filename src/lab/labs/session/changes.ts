@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { reflect } from "../../../staging/client-go/cache/reflect.js";
 import { Disposables } from "../../../util/async/disposables.js";
 import { defined } from "../../../util/defined.js";
@@ -50,18 +50,12 @@ export function followReads(deps: ChangeDeps, reads: Reads, onChange: (change: C
 
 /** A command can read any file of the lab's folder, but the lab's own begin with a dot. */
 function folderWatchers(folder: string, { files, commands }: Reads, onChange: () => void): readonly FSWatcher[] {
-  const names = new Map<string, Set<string>>();
-  for (const file of files) {
-    const path = join(folder, file);
-    names.set(dirname(path), (names.get(dirname(path)) ?? new Set()).add(basename(path)));
-  }
-  if (commands.length > 0 && !names.has(folder)) names.set(folder, new Set());
-  return [...names].flatMap(([place, wanted]) => {
-    const isMeant = (name: string) =>
-      wanted.has(name) || (commands.length > 0 && place === folder && !name.startsWith("."));
+  const places = new Set(files.map((file) => dirname(join(folder, file))));
+  if (commands.length > 0) places.add(folder);
+  return [...places].flatMap((place) => {
     try {
       const watcher = watch(place, { persistent: false }, (_event, name) => {
-        if (name === null || isMeant(name)) onChange();
+        if (name?.startsWith(".") !== true) onChange();
       });
       // The lab's folder is removed with the lab.
       return [watcher.on("error", () => watcher.close())];

@@ -17,9 +17,9 @@ import { type LabSummary, wordFor } from "../format/library.js";
 import { withNodesNamed } from "../format/variables.js";
 import { LabBroken } from "./actions.js";
 import type { LabMessage } from "./message.js";
-import { promptNotes } from "./prompt-file.js";
 import { Announcement } from "./running.js";
 import { LabSession } from "./session.js";
+import { promptNotes } from "./shell-files.js";
 import { trackProgress } from "./track.js";
 
 export interface OpenSessionOptions extends LabOptions {

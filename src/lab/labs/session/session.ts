@@ -146,13 +146,12 @@ export class LabSession implements AsyncDisposable {
   }
 
   /**
-   * Moves to the next step if the current step's goal is met; runs nothing.
-   * @param waits waits as long as the step's check allows; otherwise checks once
+   * Moves to the next step if the current step's goal is met; runs nothing and checks once.
    * @returns whether the step is done
    */
-  async look(waits: boolean, signal: AbortSignal): Promise<boolean> {
+  async look(signal: AbortSignal): Promise<boolean> {
     const { step } = this;
-    return step !== undefined && (await this.ask(waits, signal)) === true && this.#goOn(step);
+    return step !== undefined && (await this.ask(false, signal)) === true && this.#goOn(step);
   }
 
   /**

@@ -119,7 +119,7 @@ describe("what a step needs before it is done", () => {
     const done = ["look", "join", "lines", "guess"];
     const { session, take } = await begin({ yaml, done });
     take();
-    await session.look(false, signal);
+    await session.look(signal);
     const raw = "wants `kubelab look` to end with exit code 0, sees `kubelab look` ended with exit code 127";
     assert.deepEqual(take(), [{ kind: "verdict", ok: false, seen: "", want: "draco is back", raw }]);
   });
@@ -254,7 +254,7 @@ describe("what a step needs before it is done", () => {
     take();
     const startMs = environment.clock.now();
     assert.equal(await session.ask(false, signal), false);
-    assert.equal(await session.look(false, signal), false);
+    assert.equal(await session.look(signal), false);
     assert.deepEqual(
       take().map(({ kind }) => kind),
       ["verdict", "verdict"],
@@ -274,7 +274,7 @@ describe("what a step needs before it is done", () => {
         if (message.kind === "waiting" && message.leftMs <= 59_000) session.stopWaiting();
       },
     });
-    assert.equal(await session.look(true, signal), false);
+    assert.equal(await session.ask(true, signal), false);
     assert.equal(environment.clock.now() - startMs, 1050);
     // The next wait is another one.
     environment.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
@@ -336,10 +336,10 @@ describe("a command that was typed in another terminal", () => {
   test("can be looked for without running anything", async () => {
     const { session, environment } = await begin({ yaml: UNSEEN, done: ["look"] });
     assert.equal(session.isNoticed, true);
-    assert.equal(await session.look(false, signal), false);
+    assert.equal(await session.look(signal), false);
     assert.equal(session.step?.id, "join");
     elsewhere(environment);
-    assert.equal(await session.look(false, signal), true);
+    assert.equal(await session.look(signal), true);
     assert.equal(session.step?.id, "lines");
     assert.equal(environment.lines.includes("kubelab join draco"), false);
   });
@@ -370,7 +370,7 @@ test("the verdict of a task that kubelab has solved says so", async () => {
     const { session, take, environment } = await begin({ done: ["look", "join", "lines", "guess"] });
     if (isShown) await session.solve(signal);
     else await environment.run("kubelab join draco", () => {}, signal);
-    await session.look(false, signal);
+    await session.look(signal);
     const verdict = take().find(({ kind }) => kind === "verdict");
     assert.equal(verdict?.kind === "verdict" && verdict.ok, true);
     assert.equal(verdict?.kind === "verdict" && verdict.isShown === true, isShown);
@@ -459,9 +459,9 @@ describe("what decided a verdict", () => {
   test("a check that does not hold, and one whose facts are unknown, are not", async () => {
     const { session, messages, trace, environment } = await openPlace(["look", "join", "lines", "guess"]);
     trace.report("deleted");
-    assert.equal(await session.look(false, signal), false);
+    assert.equal(await session.look(signal), false);
     environment.objects.set("/api/v1/nodes/draco", { metadata: { name: "draco" } });
-    assert.equal(await session.look(false, signal), true);
+    assert.equal(await session.look(signal), true);
     assert.deepEqual(
       messages.map(({ kind }) => kind).filter((kind) => kind === "verdict" || kind === "evidence"),
       ["verdict", "verdict"],
@@ -495,7 +495,7 @@ test("the picture shows the last step in which something was done, and what caus
   assert.deepEqual(picture(), [...join, "seen later"]);
   await session.perform("goes", signal);
   assert.deepEqual(picture(), ["guess"]);
-  await session.look(false, signal);
+  await session.look(signal);
   report("of the check");
   assert.deepEqual(picture(), ["back", "of the check"]);
 });

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { socketPathProblem } from "../../../staging/cri/grpc/endpoint.js";
 import type { LabPlace } from "../environment/environment.js";
 import type { LabMessage } from "./message.js";
 
@@ -29,4 +30,10 @@ export function promptNotes(place: LabPlace, id: string, unicode: boolean): (mes
       write(message.type === "check" || message.type === "do" ? open : "");
     } else if (message.kind === "done") write(done);
   };
+}
+
+/** The socket through which commands in a lab's shells act on it. @returns undefined if its path is too long */
+export function controlSocket({ programs }: Pick<LabPlace, "programs">): string | undefined {
+  const path = join(programs, "lab.sock");
+  return socketPathProblem(path) === undefined ? path : undefined;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import type { LabMessage } from "../../../../src/lab/labs/session/message.js";
-import { promptFile, promptNotes } from "../../../../src/lab/labs/session/prompt-file.js";
+import { promptFile, promptNotes } from "../../../../src/lab/labs/session/shell-files.js";
 import { Speaker } from "../../../../src/lab/labs/session/speaker.js";
 
 const step = (type: "check" | "read", index: number): LabMessage => ({
