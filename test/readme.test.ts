@@ -34,6 +34,17 @@ test("the README's table has every command", () => {
   );
 });
 
+test("README.zh.md is its Chinese twin: linked both ways, with the same commands", () => {
+  const chinese = readFileSync("README.zh.md", "utf8");
+  assert.match(readme, /^# kubelab\n\n.*\(README\.zh\.md\)/);
+  assert.match(chinese, /^# kubelab\n\n.*\(README\.md\)/);
+  const rows = (text: string) => text.match(/^\| `kubelab [^|]*\|/gm);
+  // Comments are in the page's language.
+  const typed = (text: string) => text.match(/^(?:npm|npx) [^#\n]*/gm)?.map((line) => line.trim());
+  assert.deepEqual(rows(chinese), rows(readme));
+  assert.deepEqual(typed(chinese), typed(readme));
+});
+
 test("the package has every file that the README links to and --help names", () => {
   const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { files: readonly string[] };
   const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, path = ""]) => path.split("/")[0] ?? "");
