@@ -9,6 +9,7 @@ const SOURCES: Readonly<Record<string, (env: Env) => Promise<Completion>>> = {
   "runtime --image": images,
   "--cluster": clusters,
   "--kube-version": releases,
+  "--kubelet-version": releases,
   "--lang": async () => wordsAlone((await import("../../util/i18n/language.js")).LANGUAGES),
 };
 
