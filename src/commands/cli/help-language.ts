@@ -5,9 +5,6 @@ import type { Say } from "../../util/i18n/sentences.js";
 import { textWidth } from "../../util/text/text-width.js";
 import type { CliSession } from "./session.js";
 
-/** A word of a line that prints a help. */
-const ASKS = /^(?:help|-h|--help)$/;
-
 /**
  * The sentences of helps in the language of --lang, wherever it stands in the line; without it in that of a terminal.
  * @returns undefined for English, and for a line that prints no help
@@ -15,7 +12,7 @@ const ASKS = /^(?:help|-h|--help)$/;
 export async function helpSentences(
   argv: readonly string[],
   { streams, env }: Pick<CliSession, "streams" | "env">,
-  isHelp = argv.some((word) => ASKS.test(word)),
+  isHelp = argv.some((word) => /^(?:help|-h|--help)$/.test(word)),
 ): Promise<Say | undefined> {
   const own = streams.stdout.isTTY === true ? languageOf(env) : "en";
   if (!isHelp || (languageIn(argv) ?? own) === "en") return undefined;

@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { fieldType, type KubeletConfigurationFields } from "../../kubelet/apis/config/fields.js";
 import { ANSWERED_FLAGS, CONFIG_FLAGS } from "../../kubelet/apis/config/flags.js";
@@ -82,7 +81,7 @@ function parserOf(path: string): (text: string, before: unknown) => unknown {
   if (type === "duration") return parseDurationText;
   if (type === "[]string") return (text, before) => [...(Array.isArray(before) ? before : []), ...listed(text)];
   if (type.startsWith("map:")) return (text, before) => ({ ...(isRecord(before) ? before : {}), ...pairs(text, type) });
-  return path === "address" || path === "healthzBindAddress" ? parseIp : (text) => text;
+  return (text) => text;
 }
 
 function listed(text: string): string[] {
@@ -100,11 +99,6 @@ function parseDurationText(text: string): string {
   } catch (error) {
     throw new InvalidArgumentError(`${messageOf(error)}.`);
   }
-}
-
-function parseIp(text: string): string {
-  if (isIP(text) !== 0) return text;
-  throw new InvalidArgumentError("expected an IP address.");
 }
 
 function pairs(text: string, type: string): Record<string, unknown> {
