@@ -117,7 +117,7 @@ suiteNeeding(["tmux"], "the shell of a lab in Chinese", () => {
     const opened = await english.shows(/in the lab>/);
     assert.match(
       opened.replaceAll("\n", " "),
-      /^A shell in lab heartbeats, in \S+; exit leaves it\. The command is kubelab here, without npx\. in/,
+      /^A shell in lab heartbeats, in \S+; exit leaves it\. The command is kubelab here, without npx\. heartbeats 1\/9 ○ in/,
     );
     await using chinese = new Terminal(["learn", "shell"], { home, env });
     await chinese.shows(/^进入实验 heartbeats 的 shell[\s\S]*in the lab>/);
