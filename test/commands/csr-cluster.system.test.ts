@@ -65,7 +65,8 @@ describe("the whole round on one embedded control plane", () => {
       const line = `create ${flags} --approve --wait`;
       const { code, stdout, stderr } = await runInProcess(["csr", ...line.split(" ")], { cwd: folder });
       assert.equal(code, 0, stderr);
-      assert.match(stdout, /^csr-[a-z0-9]{5}\n.*kubelet\.key\n.*kubelet\.pem\n$/);
+      assert.match(stdout, /^csr-[a-z0-9]{5}\n.*kubelet\.key\n.*kubelet\.pem\n(?:.*kubelet\.config\n)?$/);
+      assert.equal(stdout.includes("kubelet.config"), !flags.includes("serving"), flags);
       const certificate = issuedPair(folder);
       const { commonName, organization } = certificate.subject;
       assert.equal([commonName, ...organization].join(" "), subject);
@@ -114,7 +115,7 @@ describe("step by step on a running cluster", () => {
 
     const fetched = await run(folder, "fetch jane-1");
     assert.equal(fetched.code, 0, fetched.stderr);
-    assert.equal(fetched.stdout, `${join(folder, "kubelet.pem")}\n`);
+    assert.equal(fetched.stdout, `${join(folder, "kubelet.pem")}\n${join(folder, "kubelet.config")}\n`);
     const certificate = issuedPair(folder);
     const issuer = parseCertificatePem(cluster.caPem);
     assert.equal(certificateProblem(certificate, { issuer, nowMs: clock.now(), purpose: "client auth" }), undefined);
