@@ -18,6 +18,7 @@ function textsOf(command: Command): readonly string[] {
     ...options.flatMap(({ helpGroupHeading = "" }) => helpGroupHeading),
     ...shown.visibleArguments(command).map(({ description }) => description),
     ...shown.visibleCommands(command).map((one) => shown.subcommandDescription(one)),
+    ...command.commands.flatMap((one) => one.helpGroup() || []),
   ].filter((text) => text !== "");
 }
 
