@@ -67,8 +67,8 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const running = await wait(goal);
     const first = [...facts];
     const named = (options.verbosity ?? 1) >= 2;
-    const end = isPod ? "Running" : "Available";
-    const ways = [(say?: Say) => journeyOf(`from the request to ${end}`, first, created, running, say, named)];
+    const way = isPod ? "from the request to Running" : "from the request to Available";
+    const ways = [(say?: Say) => journeyOf(way, first, created, running, say, named)];
     if (options.delete === true) {
       facts.length = 0;
       const going = await start(isPod ? gonePod(manifest) : gonePods(manifest, created));

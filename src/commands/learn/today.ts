@@ -54,7 +54,7 @@ async function countedIn({ store, wall }: LearnContext, lab: LabSummary): Promis
 }
 
 /** `kubelab 2026-11-28: 28/30 points, 6:12, 1 hint, day 4 in a row`: English, because it is to be shared. */
-export function todayInWords(date: string, result: TodayResult, streak: number): string {
+function todayInWords(date: string, result: TodayResult, streak: number): string {
   const { startedAtMs, finishedAtMs = startedAtMs, points = 0, mostPoints = 0, hints = 0 } = result;
   const usedMs = finishedAtMs - startedAtMs;
   const seconds = String(Math.floor((usedMs % MINUTE_MS) / 1000)).padStart(2, "0");

@@ -18,9 +18,10 @@ export type LockOutcome =
  * Only the holder of a second lock, named after the content of the stale one, removes that. So a process that has read a
  * stale lock never removes the lock by which another process has replaced it.
  * @param hint what to do if the file cannot be written
+ * @param read reads a lock; undefined: there is none
  * @throws LabError BAD_FILE
  */
-export async function tryLock(path: string, hint: string): Promise<LockOutcome> {
+export async function tryLock(path: string, hint: string, read = readIfThere): Promise<LockOutcome> {
   const ours = `${process.pid} ${await markOf(process.pid)}`.trim();
   const write = (temporary: string) => writeFile(temporary, `${ours}\n`, { flag: "wx", mode: 0o600 });
   const unwritable = (why: string, options?: ErrorOptions) =>
@@ -30,14 +31,18 @@ export async function tryLock(path: string, hint: string): Promise<LockOutcome> 
       throw unwritable(describeFileError(cause), { cause });
     });
     if (isTaken) return { outcome: "taken", lock: { [Symbol.asyncDispose]: () => rm(path, { force: true }) } };
-    const found = await readIfThere(path);
+    const found = await read(path);
     if (found === undefined) continue;
     const pid = await holderIn(found);
     if (pid !== undefined) return { outcome: "held", pid };
-    const removal = await tryLock(`${path}.${createHash("sha256").update(found).digest("hex").slice(0, 8)}`, hint);
+    const removal = await tryLock(
+      `${path}.${createHash("sha256").update(found).digest("hex").slice(0, 8)}`,
+      hint,
+      read,
+    );
     if (removal.outcome === "held") return removal;
     await using _ = removal.lock;
-    if ((await readIfThere(path)) === found) await rm(path, { force: true });
+    if ((await read(path)) === found) await rm(path, { force: true });
   }
   throw unwritable("other processes take and leave it");
 }

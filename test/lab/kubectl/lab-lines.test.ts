@@ -11,7 +11,7 @@ const FLAGS = Object.fromEntries(Object.entries(VERBS).map(([verb, { flags }]) =
 /** From `kubectl` to the end of the command, or to another command inside it: a quote may be that of `sh -c`. */
 const COMMAND = /\bkubectl ((?:'[^']*'|"(?:[^"\\]|\\.)*"|\$(?!\()|[^|;&)<>\n'"`$])*)/g;
 
-for (const lab of readdirSync("labs").filter((name) => !name.endsWith(".json"))) {
+for (const lab of readdirSync("labs").filter((name) => /^\d/.test(name))) {
   test(`${lab}: the built-in kubectl knows the verbs and flags of its lines`, () => {
     const texts = stringsIn(parseYaml(readFileSync(join("labs", lab, "lab.yaml"), "utf8")));
     // In a text, commands stand in inline code. `kubectl get` is a name, and `kubectl create -f` goes on in words.

@@ -3,22 +3,17 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach, test, vi } from "vitest";
-import type * as files from "../../../src/util/os/files.js";
+import { beforeEach, test } from "vitest";
+import { readIfThere } from "../../../src/util/os/files.js";
 import { lockHolder, tryLock } from "../../../src/util/os/pid-lock.js";
 import { markOf } from "../../../src/util/os/processes.js";
 
-/** What another process does after the lock was read. */
-const afterRead = vi.hoisted(() => ({ run: () => {} }));
-vi.mock(import("../../../src/util/os/files.js"), async (load) => {
-  const original: typeof files = await load();
-  const readIfThere: typeof files.readIfThere = async (path) => {
-    const text = await original.readIfThere(path);
-    afterRead.run();
-    return text;
-  };
-  return { ...original, readIfThere };
-});
+/** Reads the lock, after which another process does something. */
+const readThen = (others: () => void) => async (file: string) => {
+  const text = await readIfThere(file);
+  others();
+  return text;
+};
 
 /** More than Linux gives to any process. */
 const STALE = "99999999 1\n";
@@ -27,7 +22,6 @@ const live = async () => `${process.ppid} ${await markOf(process.ppid)}`.trim().
 let path: string;
 beforeEach(() => {
   path = join(mkdtempSync(join(tmpdir(), "kubelab-lock-")), "a.lock");
-  afterRead.run = () => {};
 });
 
 test("a lock is held until it is disposed of", async () => {
@@ -58,8 +52,8 @@ for (const [what, content] of [
 test("a lock that replaced the stale one after it was read is not removed", async () => {
   const other = await live();
   writeFileSync(path, STALE);
-  afterRead.run = () => writeFileSync(path, other);
-  assert.deepEqual(await tryLock(path, ""), { outcome: "held", pid: process.ppid });
+  const read = readThen(() => writeFileSync(path, other));
+  assert.deepEqual(await tryLock(path, "", read), { outcome: "held", pid: process.ppid });
   assert.equal(readFileSync(path, "utf8"), other);
 });
 
@@ -67,7 +61,7 @@ test("while another process removes a stale lock, that process counts as its hol
   writeFileSync(path, STALE);
   const other = await live();
   const removal = `${path}.${createHash("sha256").update(STALE).digest("hex").slice(0, 8)}`;
-  afterRead.run = () => writeFileSync(removal, other);
-  assert.deepEqual(await tryLock(path, ""), { outcome: "held", pid: process.ppid });
+  const read = readThen(() => writeFileSync(removal, other));
+  assert.deepEqual(await tryLock(path, "", read), { outcome: "held", pid: process.ppid });
   assert.equal(readFileSync(path, "utf8"), STALE);
 });

@@ -132,7 +132,11 @@ export class LabRenderer {
       }
       case "hint": {
         const { index, count, text } = message;
-        return ["", `${chalk.bold(say("hint", { index, count }))} ${chalk.dim(say("hintCosts", { price: HINT_PRICE }))}`, ...renderMarkdown(text, chalk, this.#width)];
+        return [
+          "",
+          `${chalk.bold(say("hint", { index, count }))} ${chalk.dim(say("hintCosts", { price: HINT_PRICE }))}`,
+          ...renderMarkdown(text, chalk, this.#width),
+        ];
       }
       case "shown":
       case "done":

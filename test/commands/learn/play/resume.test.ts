@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { resumeLines } from "../../../../src/commands/learn/play/resume.js";
+import { minutesLeft } from "../../../../src/commands/learn/standing.js";
 import { openLibrary } from "../../../../src/lab/labs/format/open-library.js";
 import type { LabProgress } from "../../../../src/lab/labs/progress/progress.js";
 import { sayIn } from "../../../../src/util/i18n/catalogue.js";
@@ -17,7 +18,7 @@ const begun: LabProgress = {
   wrongPredictions: 0,
   startedAtMs: 1,
 };
-const some = `${half.length} of ${lab.steps.length} steps are done.*\\. The rest of the lab takes about ${Math.ceil(lab.minutes / 2)} min`;
+const some = `${half.length} of ${lab.steps.length} steps are done.*\\. The rest of the lab takes about ${minutesLeft(lab, half.length)} min`;
 
 const ROWS: readonly (readonly [
   name: string,

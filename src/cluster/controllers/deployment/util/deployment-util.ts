@@ -1,5 +1,5 @@
 import type { V1Deployment } from "@kubernetes/client-node";
-import { byCreationTimestamp, } from "../../../../staging/apimachinery/api/objects.js";
+import { byCreationTimestamp } from "../../../../staging/apimachinery/api/objects.js";
 import { POD_TEMPLATE_HASH } from "../../../../staging/apimachinery/api/pod.js";
 import { scaledValue } from "../../../../staging/apimachinery/int-or-string.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
