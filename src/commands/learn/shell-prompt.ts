@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { LabPlace } from "../../lab/labs/environment/environment.js";
+import { runningFile } from "../../lab/labs/environment/orphaned-processes.js";
 import { promptFile } from "../../lab/labs/session/shell-files.js";
 import { quoted } from "../../util/text/shell-word.js";
 
@@ -9,8 +10,12 @@ interface ShellStart {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Records the last program in the background, which the lab ends with its folder. */
+const RECORD = (running: string) => `[ -n "$!" ] && echo "$!" >> ${running}`;
+
 /** Before each prompt: removes the former state in front of it, and puts the present one there. For bash and zsh. */
-const SHOW_STATE = (file: string) => `_kubelab_prompt() {
+const SHOW_STATE = (file: string, running: string) => `_kubelab_prompt() {
+  ${RECORD(running)}
   PS1="\${PS1#"$_kubelab_shown"}"
   _kubelab_shown="$(cat ${file} 2>/dev/null) "
   PS1="$_kubelab_shown$PS1"
@@ -28,6 +33,7 @@ export async function shellPrompt(
 ): Promise<ShellStart> {
   const { programs } = place;
   const file = quoted(promptFile(place));
+  const running = quoted(runningFile(place.folder));
   const write = async (name: string, text: string) => {
     await writeFile(join(programs, name), text);
     return join(programs, name);
@@ -38,14 +44,14 @@ export async function shellPrompt(
     case "bash": {
       const own = "[ -r ~/.bashrc ] && . ~/.bashrc\n";
       const hook = `PROMPT_COMMAND="$PROMPT_COMMAND"$'\\n'_kubelab_prompt\n`;
-      return { args: ["--rcfile", await write(".bashrc", own + path + SHOW_STATE(file) + hook)], env: {} };
+      return { args: ["--rcfile", await write(".bashrc", own + path + SHOW_STATE(file, running) + hook)], env: {} };
     }
     case "zsh": {
       const own = `_kubelab_folder=$ZDOTDIR\nZDOTDIR=${quoted(env["ZDOTDIR"] ?? env["HOME"] ?? "")}\n`;
       const user = (name: string) => `[ -r "$ZDOTDIR/${name}" ] && . "$ZDOTDIR/${name}"\n`;
       await write(".zshenv", `${own}${user(".zshenv")}_kubelab_own=$ZDOTDIR\nZDOTDIR=$_kubelab_folder\n`);
       const hook = "precmd_functions+=(_kubelab_prompt)\n";
-      await write(".zshrc", `ZDOTDIR=$_kubelab_own\n${user(".zshrc")}${path}${SHOW_STATE(file)}${hook}`);
+      await write(".zshrc", `ZDOTDIR=$_kubelab_own\n${user(".zshrc")}${path}${SHOW_STATE(file, running)}${hook}`);
       return { args: [], env: { ZDOTDIR: programs } };
     }
     case "sh":
@@ -54,7 +60,7 @@ export async function shellPrompt(
     case "ksh": {
       const { ENV } = env;
       const own = ENV === undefined ? "" : `[ -r ${quoted(ENV)} ] && . ${quoted(ENV)}\n`;
-      const state = `$(cat ${file} 2>/dev/null) `;
+      const state = `$(${RECORD(running)}; cat ${file} 2>/dev/null) `;
       const given = env["PS1"];
       const prompt = `PS1=${quoted(state)}${given === undefined ? `"\${PS1-$ }"` : quoted(given)}\n`;
       return { args: [], env: { ENV: await write(".shrc", own + path + prompt) } };

@@ -23,7 +23,7 @@ import type { LabEnvironment } from "./environment.js";
 import { LabFacts } from "./facts.js";
 import { makeEnvironment, type Reader } from "./make-environment.js";
 import { LabNodes } from "./nodes.js";
-import { labFolderPrefix } from "./orphaned-processes.js";
+import { endGroups, labFolderPrefix } from "./orphaned-processes.js";
 import { startsBehindMs } from "./speed.js";
 
 export interface EmbeddedEnvironmentOptions extends Reader {
@@ -61,7 +61,7 @@ export async function openEmbeddedEnvironment(
     const facts = new LabFacts(clock);
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
-    open.defer(() => rm(folder, { recursive: true, force: true }));
+    open.defer(() => endGroups(folder).then(() => rm(folder, { recursive: true, force: true })));
     const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets };
     const apiServerPod = definition.apiServerPod ? await openApiServerPod(settings, folder) : undefined;
     open.defer(async () => apiServerPod?.[Symbol.asyncDispose]());

@@ -14,10 +14,15 @@ export function labFolderPrefix(): string {
   return temporaryPrefix(KIND);
 }
 
+/** The file in a lab's folder to which its shells append the programs that they leave running, one PID per line. */
+export function runningFile(folder: string): string {
+  return join(folder, RUNNING);
+}
+
 /** Records a process group of the lab, synchronously, because the lab may be killed right after. */
 export function noteRunning(folder: string, pid: number): void {
   try {
-    appendFileSync(join(folder, RUNNING), `${pid}\n`);
+    appendFileSync(runningFile(folder), `${pid}\n`);
   } catch {
     // The lab is ending: its folder and the process are gone.
   }
@@ -31,9 +36,10 @@ export async function stopOrphanedProcesses(): Promise<void> {
   }
 }
 
-async function endGroups(folder: string): Promise<void> {
-  const running = await readFile(join(folder, RUNNING), "utf8").catch(() => "");
-  for (const pid of running.split("\n").map(Number)) {
+/** Stops the recorded programs that still work in the folder. */
+export async function endGroups(folder: string): Promise<void> {
+  const running = await readFile(runningFile(folder), "utf8").catch(() => "");
+  for (const pid of new Set(running.split("\n").map(Number))) {
     // The number may have been reused: only stops processes that work in the lab's folder.
     const cwd = pid > 1 ? await readlink(`/proc/${pid}/cwd`).catch(() => "") : "";
     if (cwd !== folder && !cwd.startsWith(`${folder}/`)) continue;

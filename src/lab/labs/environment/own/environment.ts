@@ -20,7 +20,7 @@ import type { LabEnvironment } from "../environment.js";
 import { LabFacts } from "../facts.js";
 import { makeEnvironment, type Reader } from "../make-environment.js";
 import { LabNodes } from "../nodes.js";
-import { labFolderPrefix } from "../orphaned-processes.js";
+import { endGroups, labFolderPrefix } from "../orphaned-processes.js";
 import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./cluster.js";
 import { OwnObjects } from "./objects.js";
 import { refuseOrphanedObjects } from "./orphaned-objects.js";
@@ -60,7 +60,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
     const session: OwnSession = { context, options, definition, clock, cluster, paths };
     await agree(session);
     const folder = await makeUniqueFolder(labFolderPrefix());
-    open.defer(() => rm(folder, { recursive: true, force: true }));
+    open.defer(() => endGroups(folder).then(() => rm(folder, { recursive: true, force: true })));
     const objects = await claimObjects(session, folder);
     open.defer(() => removeObjects(session, objects));
     const kubeconfig = await writeKubeconfig(cluster, folder);
