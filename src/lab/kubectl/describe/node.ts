@@ -114,16 +114,16 @@ async function podLines({ client, serverNow, signal }: Session, { metadata, stat
     return [pod.metadata.namespace, pod.metadata.name, "", ...cells, ageText(pod.metadata.creationTimestamp, nowMs)];
   });
   const head = ["Namespace", "Name", "", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits", "Age"];
-  const names = [...allocatable.keys()].filter(
-    (name) => !["cpu", "memory", "ephemeral-storage", "pods"].includes(name),
-  );
-  const sums = ["cpu", "memory", "ephemeral-storage"].map((name) => [
+  const known = ["cpu", "memory", "ephemeral-storage"];
+  const names = [...allocatable.keys()].filter((name) => ![...known, "pods"].includes(name)).sort();
+  const isPages = (name: string) => name.startsWith("hugepages-");
+  const sums = [...known, ...names.filter(isPages)].map((name) => [
     name,
     cell(total.requests, name),
     cell(total.limits, name),
   ]);
   const others = names
-    .sort()
+    .filter((name) => !isPages(name))
     .map((name) => [
       name,
       amountText(name, total.requests.get(name) ?? 0),
