@@ -118,7 +118,9 @@ suiteNeeding(["kubectl"], "kubectl reads", () => {
       expect(text).toMatch(/^Name: +n2$/m);
       expect(text).toMatch(/^Taints: +<none>\nUnschedulable: +false\nLease:\n +HolderIdentity: +n2$/m);
       expect(text).toMatch(/^ +Ready +True .*KubeletReady +kubelet is posting ready status$/m);
-      expect(text).toMatch(/^Capacity:\n +cpu: +4\n +ephemeral-storage: +100Gi\n +memory: +8Gi\n +pods: +110$/m);
+      expect(text).toMatch(
+        /^Capacity:\n +cpu: +4\n +ephemeral-storage: +100Gi\n +hugepages-1Gi: +0\n +hugepages-2Mi: +0\n +memory: +8Gi\n +pods: +110$/m,
+      );
       expect(text).toMatch(/^PodCIDR: +10\.244\.\d+\.0\/24$/m);
       expect(text).toMatch(/^ +default +beta +0 \(0%\)/m);
       expect(text).toMatch(/^ +cpu +0 \(0%\) +0 \(0%\)$/m);
