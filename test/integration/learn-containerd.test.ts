@@ -23,7 +23,7 @@ suiteNeeding(["containerd", "busybox-static", "root", "kubectl"], "a lab with a 
   test("quitting while its pod runs leaves no container, no shim, no mount and no folder", async () => {
     const home = newHome();
     try {
-      writeFileSync(join(home, "answers.yaml"), "order: both\ndown: nothing-seen\n");
+      writeFileSync(join(home, "answers.yaml"), "order: both\nreal: two\ndown: nothing-seen\n");
       const argv = ["learn", "start", "pleg-containerd", "--yes", "--answers", "answers.yaml"];
       const lab = new CliProcess(home, argv, { TMPDIR: tmpdir() });
       let folder = "";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { socketPathProblem } from "../../staging/cri/grpc/endpoint.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError, makeFolder } from "../../util/os/files.js";
+import { socketPathProblem } from "../../util/os/paths.js";
 
 /** Creates the folder for a runtime's files. @throws LabError BAD_FILE */
 export async function makeRoot(rootDir: string): Promise<void> {

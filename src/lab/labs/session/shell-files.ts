@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { socketPathProblem } from "../../../staging/cri/grpc/endpoint.js";
+import { socketPathProblem } from "../../../util/os/paths.js";
 import type { LabPlace } from "../environment/environment.js";
 import type { LabMessage } from "./message.js";
 

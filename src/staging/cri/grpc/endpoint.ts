@@ -1,13 +1,11 @@
 import { LabError } from "../../../util/errors.js";
 import { isLoopback as isLoopbackHost } from "../../../util/net/local-address.js";
+import { socketPathProblem } from "../../../util/os/paths.js";
 
 /** Where a container runtime listens. */
 export type Endpoint =
   | { readonly kind: "unix"; readonly path: string; readonly url: string; readonly warning?: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly url: string };
-
-/** What sockaddr_un holds before a zero byte: 107 bytes on Linux, 103 on macOS. */
-const MAX_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
 
 /**
  * Reads `unix:///run/x.sock`, `tcp://host:port`, or a plain path, which upstream still takes with a warning.
@@ -43,13 +41,6 @@ function unixEndpoint(endpoint: string): Endpoint {
 function checkLength(endpoint: string, path: string): void {
   const problem = socketPathProblem(path);
   if (problem !== undefined) throw badEndpoint(endpoint, problem);
-}
-
-/** Why a socket cannot have the path; undefined if it can. */
-export function socketPathProblem(path: string): string | undefined {
-  const length = Buffer.byteLength(path);
-  if (length <= MAX_SOCKET_PATH) return undefined;
-  return `a socket's path has at most ${MAX_SOCKET_PATH} bytes, and this one has ${length}`;
 }
 
 function tcpEndpoint(endpoint: string): Endpoint {

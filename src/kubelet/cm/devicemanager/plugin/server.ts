@@ -2,11 +2,11 @@ import { lstat, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { isExtendedResource } from "../../../../staging/apimachinery/corev1/resource-names.js";
 import type { Decoded } from "../../../../staging/apimachinery/protobuf/fields.js";
-import { socketPathProblem } from "../../../../staging/cri/grpc/endpoint.js";
 import { methodsOf, type RunningGrpcServer, serveSocket } from "../../../../staging/cri/grpc/grpc-server.js";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Clock } from "../../../../util/clock.js";
 import { makeFolder } from "../../../../util/os/files.js";
+import { socketPathProblem } from "../../../../util/os/paths.js";
 import {
   DEVICE_PLUGIN_VERSION,
   type Device,

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { socketPathProblem } from "../../../../staging/cri/grpc/endpoint.js";
 import { Mutex } from "../../../../util/async/mutex.js";
 import { defined } from "../../../../util/defined.js";
 import { LabError } from "../../../../util/errors.js";
+import { socketPathProblem } from "../../../../util/os/paths.js";
 import { makeTemporaryFolder, removeOwn } from "../../../../util/os/temporary-folder.js";
 import type { LabContext, LabOptions } from "../../environment/context.js";
 import { type LabSummary, wordFor } from "../../format/library.js";
