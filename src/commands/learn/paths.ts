@@ -2,6 +2,7 @@ import type { LabSummary } from "../../lab/labs/format/library.js";
 import { openPaths } from "../../lab/labs/format/open-library.js";
 import type { LabPath } from "../../lab/labs/format/paths.js";
 import type { Progress } from "../../lab/labs/progress/progress.js";
+import type { LabMessage } from "../../lab/labs/session/message.js";
 import { alignedLines } from "../../trace/terminal/table.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { nearest } from "../../util/text/nearest.js";
@@ -43,7 +44,8 @@ export async function showFinishedPaths(env: LearnContext, last: LabSummary): Pr
 function showPage(env: LearnContext, path: LabPath, stream: "stdout" | "stderr"): void {
   const { say, language, context } = env;
   context.streams[stream].write(`\n${say("pathDone", { title: path.title[language] })}\n`);
-  env.renderer(stream).write({ kind: "text", markdown: path.page[language] });
+  const page: LabMessage = { kind: "text", markdown: path.page[language] };
+  env.renderer(stream).write(page);
 }
 
 function labsOf({ library }: LearnContext, { labs }: LabPath): readonly LabSummary[] {

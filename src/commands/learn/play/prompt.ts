@@ -52,7 +52,8 @@ export async function choose(env: LearnContext, question: Question): Promise<str
   const value = await keyPrompt(config, { input, output, signal, clearPromptOnDone: true });
   const chosen = rows.find((one) => one.value === value);
   const mark = unicode ? "❯" : ">";
-  if (chosen !== undefined) output.write(`${wrap(`${mark} ${chosen.name}`, screen().columns - 1).join("\n  ")}\n`);
+  const shown = chosen === undefined ? [] : wrap(`${mark} ${chosen.name}`, screen().columns - 1);
+  if (chosen !== undefined) output.write(`${shown.join("\n  ")}\n`);
   return value;
 }
 
