@@ -42,8 +42,9 @@ suiteNeeding(["tmux"], "a lab at one terminal", () => {
       terminal.press("Enter");
       await terminal.shows(/^tour 2\/\d+ ✓ /m);
       const pidFile = join(homes[0] ?? "", "pid");
-      terminal.press(`clear; sleep 3131 & echo $! > ${pidFile}`, "Enter");
-      await terminal.shows(/^tour 2\/\d+ ✓ /m);
+      terminal.press(`clear; sleep 3131 & echo $! > ${pidFile}; echo begun`, "Enter");
+      // A Ctrl-D before the prompt would be lost.
+      await terminal.shows(/^begun\s+^tour 2\/\d+ ✓ /m);
       terminal.press("C-d");
       const back = await terminal.shows(/✓ [\s\S]*Next: [\s\S]*^n next {2}w why/m);
       assert.doesNotMatch(back, /^ *✗/m);
