@@ -26,6 +26,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Two workers fill a small machine: many suites start servers and child processes of their own.
     maxWorkers: 2,
+    // Files share their worker's modules. Loading src for each file would take much of the time.
+    isolate: false,
     // The summary names each test that passed only at the second attempt.
     retry: process.env["CI"] === undefined ? 0 : 1,
     reporters: ["default", new SummaryReporter()],
@@ -37,8 +39,6 @@ export default defineConfig({
           setupFiles: [...WATCHED, "test/support/facts-have-reasons.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...SYSTEM, ...PROOF],
-          // Files share their worker's modules. Loading src for each file would take most of the time.
-          isolate: false,
         },
       },
       {

@@ -10,7 +10,7 @@ const WATCHER = Symbol.for("kubelab.hang-watcher");
 /*
  * Ends a file's process that would never end, and prints where it is. Time limits of tests are timers, which do not run while the
  * event loop is blocked, and loading a file has no limit: the whole run would stand still without a word. Each process has one
- * watching thread: the files of the unit tests share it.
+ * watching thread: the files of a worker share it.
  */
 const shared = globalThis as { [WATCHER]?: Worker };
 shared[WATCHER] ??= startWatcher();
