@@ -104,7 +104,7 @@ export class CalmSink implements TraceSink {
     this.#repeats.set(what, (count ?? 0) + 1);
     if (count === undefined) return false;
     const { say = asItIs } = this.options;
-    this.options.onRepeat(say(`${what}, ${count} times again, every ${event.every}`));
+    this.options.onRepeat(say(`${what}, again ${count}x, every ${event.every}`));
     return true;
   }
 
@@ -113,7 +113,7 @@ export class CalmSink implements TraceSink {
     const step = this.#text(held.event);
     const text = this.#text(answer);
     const { sign } = factText(answer, this.options);
-    const length = INDENT + 2 * held.depth + 2 + textWidth(step) + 2 + textWidth(text);
+    const length = INDENT + 2 * held.depth + 2 + textWidth(`${step}  ${sign} ${text}`);
     if (length > this.options.width()) return false;
     this.#take();
     const said = `${chalk.bold(step)}  ${signColour(answer, chalk)(sign)} ${text}`;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { openLibrary, openPaths } from "../../../src/lab/labs/format/open-library.js";
 import { compilePaths } from "../../../src/lab/labs/format/paths.js";
 import { sayIn } from "../../../src/util/i18n/catalogue.js";
-import { makeUniqueFolder } from "../../../src/util/os/temporary-folder.js";
 
 test("each path names labs that exist, once, from the first lab on", async () => {
   const known = (await openLibrary()).summaries.map(({ id }) => id);
@@ -34,7 +34,7 @@ describe("a path with a mistake is reported with its line", () => {
     ["no labs", good.replace("[tour]", "[]"), 2, /labs/],
   ] as const) {
     test(name, async () => {
-      const file = join(await makeUniqueFolder("kubelab-paths-"), "paths.yaml");
+      const file = join(mkdtempSync(join(tmpdir(), "kubelab-paths-")), "paths.yaml");
       writeFileSync(file, yaml);
       const { problems } = await compilePaths(file, ["tour"], sayIn("en"));
       assert.equal(problems.length, 1);

@@ -162,7 +162,7 @@ describe("the report in words", () => {
     const nowMs = new Date(2026, 0, 4, 12).getTime();
     const text = wordReport(labs, { ...played, today }, sayIn("en"), { nowMs });
     assert.match(text, /finished labs, pauses included: 60 min/);
-    assert.match(text, /Incidents of the day: 2 finished, 2 days in a row/);
+    assert.match(text, /Incidents of the day: 2 finished, days in a row: 2/);
   });
   test("nothing is begun: how to begin", () => {
     assert.deepEqual(words({}), ["0 of 3 labs done.", "Begin with: kubelab learn"]);

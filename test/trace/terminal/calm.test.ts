@@ -76,8 +76,8 @@ test("what repeats by itself has a line once; then it is counted", async () => {
   for (const title of ["a", "b", "c"]) run.trace.step("kubelet", title, {}, () => {});
   await run.sink.close();
   assert.deepEqual(run.asides, [
-    "Lease n renewTime, 1 times again, every 10 s",
-    "Lease n renewTime, 2 times again, every 10 s",
+    "Lease n renewTime, again 1x, every 10 s",
+    "Lease n renewTime, again 2x, every 10 s",
   ]);
   assert.deepEqual(
     run.lines.filter((line) => line.includes("Lease n")),

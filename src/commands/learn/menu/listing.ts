@@ -19,14 +19,20 @@ function terminalColumns({ context }: LearnContext): number | undefined {
   return stdout.isTTY === true ? columnsOf(stdout) : undefined;
 }
 
+/** Makes a line fit the terminal. @returns undefined for a pipe */
+export function cutToTerminal(env: LearnContext): ((line: string) => string) | undefined {
+  const columns = terminalColumns(env);
+  const mark = env.renderer("stdout").options.unicode ? "…" : "...";
+  return columns === undefined ? undefined : (line) => fitted(line, columns, mark);
+}
+
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { store, say, context } = env;
   const progress = await store.load();
   const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;
   const columns = terminalColumns(env);
-  const mark = env.renderer("stdout").options.unicode ? "…" : "...";
-  const cut = columns === undefined ? undefined : (line: string) => fitted(line, columns, mark);
+  const cut = cutToTerminal(env);
   const meaning = columns === undefined ? [say("ownMeans")] : wrap(say("ownMeans"), columns);
   const text = asJson
     ? JSON.stringify(jsonReport(labs, progress), null, 2)
