@@ -27,7 +27,9 @@ export async function showPaths(env: LearnContext, word: string): Promise<void> 
     throw new LocalizedError("USAGE", say("noPath", { id: word }), say("noPathHint", { ids: like ?? ids.join(", ") }));
   }
   const labs = labsOf(env, path);
-  stdout.write(`${path.title[env.language]}: ${path.about[env.language]}\n\n${labTable(labs, progress, env, cutToTerminal(env))}\n`);
+  stdout.write(
+    `${path.title[env.language]}: ${path.about[env.language]}\n\n${labTable(labs, progress, env, cutToTerminal(env))}\n`,
+  );
   const next = nextLab(labs, progress);
   if (next === undefined) return showPage(env, path, "stdout");
   stdout.write(`\n${say("pathNext", { id: next.id, minutes: minutesOf(labs, progress) })}\n`);

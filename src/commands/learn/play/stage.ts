@@ -69,7 +69,9 @@ export class Stage {
     const { goal, title } = this.options.session.stepText;
     const { unicode } = this.env.renderer("stderr").options;
     // The cursor is after the shell's prompt.
-    this.env.notice(`\n${unicode ? "✓" : "+"} ${this.env.say("shellDone", { goal: goal || title })}`);
+    this.env.notice(
+      `\n${unicode ? "✓" : "+"} ${this.env.say("shellDone", { goal: (goal || title).replaceAll("`", "") })}`,
+    );
   }
 
   /** @returns false: the learner leaves */

@@ -2,6 +2,9 @@ import { join } from "node:path";
 import type { TraceEvent } from "../../../trace/events.js";
 import { TraceGraph } from "../../../trace/graph/graph.js";
 import type { LabContext } from "../environment/context.js";
+import { commandsOf } from "../format/commands.js";
+import type { LabDefinition } from "../format/schema.js";
+import { checkOf } from "../format/steps.js";
 import { makeLearnFolder } from "../progress/progress-store.js";
 
 /** The facts of a step, and what caused them before it began. */
@@ -23,6 +26,21 @@ export function withCauses(facts: readonly TraceEvent[], all: readonly TraceEven
     for (; cause !== undefined && !kept.has(cause); cause = graph.causeOf(cause)) kept.add(cause);
   }
   return all.filter((one) => kept.has(one));
+}
+
+/** Facts without the commands of a lab's checks, which can contain the answer, and without what these caused. Pure. */
+export function withoutChecks(
+  facts: readonly TraceEvent[],
+  { steps }: Pick<LabDefinition, "steps">,
+): readonly TraceEvent[] {
+  const checks = steps.map((step) => ("predict" in step ? step.outcomes : checkOf(step)));
+  const titles = new Set(commandsOf(checks).map((line) => `$ ${line}`));
+  const hidden = new Set<string>();
+  return facts.filter((fact) => {
+    const isHidden = (fact.kind === "step" && titles.has(fact.title)) || hidden.has(fact.causedBy ?? "");
+    if (isHidden) hidden.add(fact.id);
+    return !isHidden;
+  });
 }
 
 /**

@@ -16,7 +16,7 @@ import { LabBroken, LabRuns } from "./actions.js";
 import { untilHeld } from "./held.js";
 import type { LabMessage } from "./message.js";
 import { settledOutcomes } from "./outcomes.js";
-import { type Picture, withCauses } from "./picture.js";
+import { type Picture, withCauses, withoutChecks } from "./picture.js";
 import { choicesOf, messagesOfStep, type StepChoice, textOfStep } from "./step-text.js";
 import { verdictEvidence } from "./verdict-evidence.js";
 import { verdictInWords } from "./verdict-words.js";
@@ -449,7 +449,7 @@ export class LabSession implements AsyncDisposable {
   picture(): Picture {
     const { facts } = this.environment;
     const { step, factsBefore } = this.#active ?? { step: this.step?.id ?? "", factsBefore: this.#factsBefore };
-    return { step, facts: withCauses(facts.since(factsBefore), facts.since()) };
+    return { step, facts: withCauses(withoutChecks(facts.since(factsBefore), this.definition), facts.since()) };
   }
 
   /** Texts to read and lines to look at do nothing. */
