@@ -10,6 +10,8 @@ const WIDTHS = [60, 80, 120];
 const WHOLE = 100_000;
 /** Messages whose words stay whole; tables shorten their cells. */
 const PROSE: ReadonlySet<LabMessage["kind"]> = new Set(["text", "hint", "question", "answer", "verdict"]);
+/** Output of programs is theirs, and a shell does not continue a quoted word in the next line. */
+const VERBATIM: ReadonlySet<LabMessage["kind"]> = new Set(["output", "running", "command"]);
 /** A sign or prompt in the margin, or the end of a line that continues. */
 const MARGIN = /^(?:[✓✗▸•>$\\-]|\d+\.)$/;
 
@@ -22,6 +24,7 @@ export class RenderedWidths {
   }
 
   see(language: Language, message: LabMessage): void {
+    if (VERBATIM.has(message.kind)) return;
     const isProse = PROSE.has(message.kind) && language === "en";
     const words = new Set(wordsOf(rendered(language, message, WHOLE)));
     for (const width of WIDTHS) {
