@@ -45,7 +45,8 @@ export default defineConfig({
         extends: true,
         test: { name: "system", setupFiles: WATCHED, include: SYSTEM, exclude: ["test/**/*.proof.test.ts"] },
       },
-      { extends: true, test: { name: "proof", setupFiles: WATCHED, include: PROOF } },
+      // A proof begins in a process that nothing has filled before: some measure memory and clocks.
+      { extends: true, test: { name: "proof", setupFiles: WATCHED, include: PROOF, isolate: true } },
     ],
   },
 });
