@@ -127,7 +127,11 @@ export class LabRenderer {
         return evidenceLines(message, this.options);
       case "table": {
         const { title, ...table } = message;
-        const lines = tableLines(table, this.options.width() - 2).map((line) => `  ${printable(line)}`);
+        const width = this.options.width() - 2;
+        const fitting = tableLines(table, width).flatMap((line) =>
+          textWidth(line) > width ? wrap(line, width) : [line],
+        );
+        const lines = fitting.map((line) => `  ${printable(line)}`);
         return (title === "" ? lines : [`  ${title}`, ...lines]).map((line) => chalk.dim(line));
       }
       case "hint": {
