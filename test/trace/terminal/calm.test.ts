@@ -75,10 +75,7 @@ test("what repeats by itself has a line once; then it is counted", async () => {
   for (let i = 0; i < 3; i++) run.tell(renewed, { every: "10 s" });
   for (const title of ["a", "b", "c"]) run.trace.step("kubelet", title, {}, () => {});
   await run.sink.close();
-  assert.deepEqual(run.asides, [
-    "Lease n renewTime, again 1x, every 10 s",
-    "Lease n renewTime, again 2x, every 10 s",
-  ]);
+  assert.deepEqual(run.asides, ["Lease n renewTime, again 1x, every 10 s", "Lease n renewTime, again 2x, every 10 s"]);
   assert.deepEqual(
     run.lines.filter((line) => line.includes("Lease n")),
     ["  0.000 kubelet    ● Lease n: renewTime now", "  changed    Lease n", "  repeated   Lease n renewTime 3 times"],
