@@ -1,4 +1,4 @@
-import { tableLines } from "../../trace/terminal/table.js";
+import { wrappedTable } from "../../trace/terminal/table.js";
 import type { Language } from "../../util/i18n/language.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { constantFor, type FactHistory, historyOf, OLDEST_RELEASE } from "../../util/release/facts.js";
@@ -57,10 +57,7 @@ export function topicResult(
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = facts.map((fact) => ({ ...constantFor(fact, kubeVersion), ...historyOf(fact, kubeVersion) }));
   const rows = constants.map((one) => [say(one.name), say(one.value), sinceText(one, words, say)]);
-  // A table that is too wide was printed as sentences.
-  const table = tableLines({ columns: words.columns, rows }, width - 2).flatMap((line) =>
-    line.length > width - 2 ? indented(line) : [`  ${line}`],
-  );
+  const table = wrappedTable({ columns: words.columns, rows }, width - 2).map((line) => `  ${line}`);
   const see = seeOf(topic);
   const lines = [
     name,

@@ -2,7 +2,7 @@ import type { LabSummary } from "../../lab/labs/format/library.js";
 import { type Progress, progressIn } from "../../lab/labs/progress/progress.js";
 import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs/progress/result.js";
 import { dateAt, streakAt } from "../../lab/labs/progress/today.js";
-import { alignedLines, tableLines } from "../../trace/terminal/table.js";
+import { alignedLines, wrappedTable } from "../../trace/terminal/table.js";
 import type { Say } from "../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../util/text/text-width.js";
 import { examInWords } from "./play/exam.js";
@@ -54,9 +54,7 @@ export function wordReport(
   const heads = COLUMNS.map((key) => say(key));
   const lines = (text: string) => (columns === undefined || textWidth(text) <= columns ? [text] : wrap(text, columns));
   const table =
-    columns === undefined
-      ? alignedLines([heads, ...rows])
-      : tableLines({ columns: heads, rows }, columns).flatMap(lines);
+    columns === undefined ? alignedLines([heads, ...rows]) : wrappedTable({ columns: heads, rows }, columns);
   const done = labs.filter((lab) => standingIn(lab, progress).state === "done").length;
   const shown = begun.reduce((sum, { result }) => sum + result.shown, 0);
   const sentences = [

@@ -1,4 +1,4 @@
-import { textWidth } from "../../util/text/text-width.js";
+import { textWidth, wrap } from "../../util/text/text-width.js";
 import type { TableFact } from "../events.js";
 
 type TableRows = Pick<TableFact, "columns" | "rows" | "omittedRows">;
@@ -15,6 +15,11 @@ export function tableLines({ columns, rows, omittedRows }: TableRows, width: num
     grouped(heads, clean, width) ??
     clean.map((row) => columns.map((column, i) => `${column} ${row[i] ?? ""}`).join(", "));
   return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
+}
+
+/** As `tableLines`, with sentences that are wider than the terminal in several lines. */
+export function wrappedTable(table: TableRows, width: number): string[] {
+  return tableLines(table, width).flatMap((line) => (textWidth(line) > width ? wrap(line, width) : [line]));
 }
 
 /** Rows as lines whose columns are aligned on a terminal, however wide. The first row has all columns. */

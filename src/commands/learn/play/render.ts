@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import { HINT_PRICE } from "../../../lab/labs/progress/result.js";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
-import { tableLines } from "../../../trace/terminal/table.js";
+import { wrappedTable } from "../../../trace/terminal/table.js";
 import { printable } from "../../../trace/terminal/text.js";
 import type { MessageKey, Say } from "../../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../../util/text/text-width.js";
@@ -127,11 +127,7 @@ export class LabRenderer {
         return evidenceLines(message, this.options);
       case "table": {
         const { title, ...table } = message;
-        const width = this.options.width() - 2;
-        const fitting = tableLines(table, width).flatMap((line) =>
-          textWidth(line) > width ? wrap(line, width) : [line],
-        );
-        const lines = fitting.map((line) => `  ${printable(line)}`);
+        const lines = wrappedTable(table, this.options.width() - 2).map((line) => `  ${printable(line)}`);
         return (title === "" ? lines : [`  ${title}`, ...lines]).map((line) => chalk.dim(line));
       }
       case "hint": {
