@@ -25,13 +25,8 @@ export async function playToday(env: LearnContext, flags: LearnFlags): Promise<v
     return env.notice(say("todayDone"));
   }
   const incidents = library.summaries.filter(({ kind, needs }) => kind === "incident" && needs.length === 0);
-  if (incidents.length === 0) throw new LocalizedError("FAILED", say("noIncidents"), say("noLabHint"));
-  const id =
-    before?.lab ??
-    incidentOn(
-      date,
-      incidents.map((lab) => lab.id),
-    );
+  const ids = incidents.map(({ id }) => id);
+  const id = before?.lab ?? incidentOn(date, ids);
   const lab = incidents.find((one) => one.id === id);
   if (lab === undefined) throw new LocalizedError("FAILED", say("noIncidents"), say("noLabHint"));
   await requireNotPlayed(env, lab.id);

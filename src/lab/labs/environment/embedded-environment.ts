@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ControlPlaneOptions } from "../../../cluster/control-plane/control-plane.js";
 import type { RestConfig } from "../../../staging/client-go/rest/client.js";
@@ -23,7 +22,7 @@ import type { LabEnvironment } from "./environment.js";
 import { LabFacts } from "./facts.js";
 import { makeEnvironment, type Reader } from "./make-environment.js";
 import { LabNodes } from "./nodes.js";
-import { endGroups, labFolderPrefix } from "./orphaned-processes.js";
+import { endLabFolder, labFolderPrefix } from "./orphaned-processes.js";
 import { startsBehindMs } from "./speed.js";
 
 export interface EmbeddedEnvironmentOptions extends Reader {
@@ -61,7 +60,7 @@ export async function openEmbeddedEnvironment(
     const facts = new LabFacts(clock);
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
-    open.defer(() => endGroups(folder).then(() => rm(folder, { recursive: true, force: true })));
+    open.defer(() => endLabFolder(folder));
     const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets };
     const apiServerPod = definition.apiServerPod ? await openApiServerPod(settings, folder) : undefined;
     open.defer(async () => apiServerPod?.[Symbol.asyncDispose]());

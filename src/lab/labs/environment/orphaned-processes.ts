@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs";
-import { readFile, readlink } from "node:fs/promises";
+import { readFile, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { killGroup } from "../../../util/os/processes.js";
 import { abandonedFolders, removeOwn, temporaryPrefix } from "../../../util/os/temporary-folder.js";
@@ -36,8 +36,13 @@ export async function stopOrphanedProcesses(): Promise<void> {
   }
 }
 
-/** Stops the recorded programs that still work in the folder. */
-export async function endGroups(folder: string): Promise<void> {
+/** Removes the folder of a lab that ends, after it has stopped the recorded programs that still work there. @throws the file system's error */
+export async function endLabFolder(folder: string): Promise<void> {
+  await endGroups(folder);
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function endGroups(folder: string): Promise<void> {
   const running = await readFile(runningFile(folder), "utf8").catch(() => "");
   for (const pid of new Set(running.split("\n").map(Number))) {
     // The number may have been reused: only stops processes that work in the lab's folder.

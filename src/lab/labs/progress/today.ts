@@ -31,7 +31,7 @@ export function dayOf(date: string): number {
   return Date.parse(date) / DAY_MS;
 }
 
-/** The incident of a date. All come once before one comes again, each time in another order. Pure. @param ids one or more */
+/** The incident of a date. All come once before one comes again, each time in another order. Pure. @returns "" if there are no ids */
 export function incidentOn(date: string, ids: readonly string[]): string {
   const day = dayOf(date);
   const round = Math.floor(day / ids.length);

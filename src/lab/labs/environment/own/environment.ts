@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { kubeconfigText } from "../../../../staging/client-go/clientcmd/kubeconfig-text.js";
 import { NODES, objectPath } from "../../../../staging/client-go/rest/paths.js";
@@ -20,7 +19,7 @@ import type { LabEnvironment } from "../environment.js";
 import { LabFacts } from "../facts.js";
 import { makeEnvironment, type Reader } from "../make-environment.js";
 import { LabNodes } from "../nodes.js";
-import { endGroups, labFolderPrefix } from "../orphaned-processes.js";
+import { endLabFolder, labFolderPrefix } from "../orphaned-processes.js";
 import { flagsOf, type OwnCluster, openOwnCluster, type RealTarget } from "./cluster.js";
 import { OwnObjects } from "./objects.js";
 import { refuseOrphanedObjects } from "./orphaned-objects.js";
@@ -60,7 +59,7 @@ export async function openOwnEnvironment(context: LabProcess, options: OwnEnviro
     const session: OwnSession = { context, options, definition, clock, cluster, paths };
     await agree(session);
     const folder = await makeUniqueFolder(labFolderPrefix());
-    open.defer(() => endGroups(folder).then(() => rm(folder, { recursive: true, force: true })));
+    open.defer(() => endLabFolder(folder));
     const objects = await claimObjects(session, folder);
     open.defer(() => removeObjects(session, objects));
     const kubeconfig = await writeKubeconfig(cluster, folder);
