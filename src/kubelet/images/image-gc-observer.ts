@@ -3,7 +3,7 @@ import { messageOf } from "../../util/errors.js";
 import { KubeletObserver } from "../types/observer.js";
 import type { ImageGcPolicy, ImageRecord } from "./image-gc-policy.js";
 
-/** Words the facts about images that nobody uses. */
+/** Words the facts about unused images. */
 export class ImageGcObserver extends KubeletObserver {
   protected readonly file = "pkg/kubelet/images/image_gc_manager.go";
 

@@ -33,7 +33,7 @@ export class RuntimeCallError extends Error {
 
 export interface KubeRuntimeDeps {
   readonly service: PodReader;
-  /** learns what the lists of all pods merge into; default: nobody */
+  /** reports what the lists of all pods merge into; default: not reported */
   readonly observer?: Pick<RuntimeObserver, "merged">;
   /** reads termination messages and logs; default: this machine's files */
   readonly files?: TailReader;

@@ -18,7 +18,7 @@ export type LockOutcome =
  * Only the holder of a second lock, named after the content of the stale one, removes that. So a process that has read a
  * stale lock never removes the lock by which another process has replaced it.
  * @param hint what to do if the file cannot be written
- * @param read reads a lock; undefined: there is none
+ * @param read reads a lock; returns undefined without one
  * @throws LabError BAD_FILE
  */
 export async function tryLock(path: string, hint: string, read = readIfThere): Promise<LockOutcome> {

@@ -26,7 +26,7 @@ export class DispatchReport {
 
   constructor(readonly trace: Trace) {}
 
-  /** Called after a storage has sent a change to its watches; not called when there are none, as in a new cluster. */
+  /** Called after a storage has sent a change to its watches; not called without watches, as in a new cluster. */
   published(event: StorageEvent, watches: number): void {
     if (watches === 0 || !this.trace.wants(STAGE_LEVEL)) return;
     if (this.#dispatches.size === 0) setImmediate(() => this.#report());

@@ -15,7 +15,7 @@ export interface KeyHint {
 export interface KeyView {
   /** a question, or the state of a task */
   readonly lines: readonly string[];
-  /** digits, arrow keys and Enter choose; if there are none, Enter is the first key */
+  /** digits, arrow keys and Enter choose; without choices, Enter is the first key */
   readonly choices: readonly { readonly value: string; readonly name: string }[];
   readonly keys: readonly KeyHint[];
   /** the footer's words for choosing: `choose` */

@@ -2,7 +2,7 @@ import type { LabMessage } from "./message.js";
 
 export type MessageReader = (message: LabMessage) => void;
 
-/** Where a session's messages go: to the present reader, or to the next one if nobody reads. */
+/** Passes a session's messages to its reader, and keeps them for the next reader while it has no reader. */
 export class Speaker {
   #held: LabMessage[] = [];
 

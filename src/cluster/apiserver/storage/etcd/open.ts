@@ -102,7 +102,7 @@ function gapsBetween(prefixes: readonly string[]): readonly { readonly key: Buff
     .filter(({ key, rangeEnd }) => key.compare(rangeEnd) < 0);
 }
 
-/** Stored with the objects: a reader of etcd can read each Secret anyway, and nobody else gets the cluster's key. */
+/** Stored with the objects: a reader of etcd can read each Secret anyway, and only such a reader gets the cluster's key. */
 const IDENTITY_KEY = "/kubelab/identity";
 
 /**
