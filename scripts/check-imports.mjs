@@ -11,7 +11,7 @@ const PROGRAMS = [
 ];
 /** Packages that draw on the terminal, and who may import them: the terminal's renderer is handed its colours, so it needs chalk's type. */
 const TERMINAL_PACKAGE = /^(chalk|ora|inquirer|@inquirer\/.*|commander)$/;
-const DRAWS_ON_TERMINAL = /^(commands\/|cli\.ts$|trace\/terminal\/terminal\.ts$)/;
+const DRAWS_ON_TERMINAL = /^(commands\/|cli\.ts$|trace\/terminal\/(options|colours)\.ts$)/;
 /** The clock itself, and two programs kept as text, which other processes run. */
 const READS_THE_CLOCK = /^(util\/(clock|os\/watchdog)|lab\/virtual\/worker-code)\.ts$/;
 const SYSTEM_CLOCK = /\b(Date\.now\(|new Date\(\)|(?<![\w.#])(?:globalThis\.)?set(?:Timeout|Interval)\()/;

@@ -1,6 +1,6 @@
 import { startRuntime } from "../../src/cluster/runtime/start.js";
 import type { RemoteCommandProtocol } from "../../src/staging/client-go/remotecommand/connect.js";
-import { streamQuery } from "../../src/staging/client-go/remotecommand/exec-url.js";
+import { execUrl } from "../../src/staging/client-go/remotecommand/exec-url.js";
 import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { StreamClient } from "../../src/staging/client-go/transport/fallback.js";
 import { createCriClient } from "../../src/staging/cri/remote/create-cri-client.js";
@@ -40,9 +40,11 @@ export function clientOf(config: StreamClient["config"]): StreamClient {
   return { config, clock, random, trace, story: undefined };
 }
 
+const TOOL = { namespace: "default", name: "tool", subresource: "exec", container: "c" } as const;
+
 export async function open({ client }: Chain, words: readonly string[], protocol: RemoteCommandProtocol) {
   const options = { stdin: false, stdout: true, stderr: true, tty: false };
-  const path = `/api/v1/namespaces/default/pods/tool/exec?${streamQuery("c", options, words)}`;
+  const path = execUrl({ ...TOOL, words }, options);
   const request = { path, options, protocols: [protocol], showsFrames: false };
   return (await openRemoteCommand(client, request, never)).session;
 }

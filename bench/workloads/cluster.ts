@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../src/staging/apimachinery/api/meta.js";
-import { streamQuery } from "../../src/staging/client-go/remotecommand/exec-url.js";
+import { execUrl } from "../../src/staging/client-go/remotecommand/exec-url.js";
 import { openRemoteCommand } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { KubeClient, RestConfig } from "../../src/staging/client-go/rest/client.js";
 import { createClient } from "../../src/staging/client-go/rest/create-client.js";
@@ -90,7 +90,7 @@ export class WorkloadClient implements AsyncDisposable {
   /** @returns what the command prints */
   async exec(pod: string, words: readonly string[]): Promise<string> {
     const options = { stdin: false, stdout: true, stderr: true, tty: false };
-    const path = `${PODS}/${pod}/exec?${streamQuery("c", options, words)}`;
+    const path = execUrl({ namespace: "default", name: pod, subresource: "exec", container: "c", words }, options);
     const stream = { config: this.config, ...deps, story: undefined };
     const request = { path, options, protocols: ["spdy"], showsFrames: false } as const;
     await using session = (await openRemoteCommand(stream, request, never)).session;

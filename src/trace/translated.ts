@@ -2,6 +2,9 @@ import { defined } from "../util/defined.js";
 import type { TraceEvent } from "./events.js";
 import type { TraceSink } from "./trace.js";
 
+/** English: the language of the facts. */
+export const asItIs = (text: string): string => text;
+
 /** The fact with its sentences in another language. Messages of API servers, runtimes and recorded Events stay unchanged. */
 export function translated(event: TraceEvent, say: (text: string) => string): TraceEvent {
   switch (event.kind) {

@@ -7,7 +7,7 @@ import { type RunningRuntime, startRuntime } from "../../src/cluster/runtime/sta
 import { podPath } from "../../src/commands/streams/pod.js";
 import { runRemote } from "../../src/commands/streams/remote.js";
 import type { RemoteCommandProtocol } from "../../src/staging/client-go/remotecommand/connect.js";
-import { streamQuery } from "../../src/staging/client-go/remotecommand/exec-url.js";
+import { execUrl } from "../../src/staging/client-go/remotecommand/exec-url.js";
 import type { RemoteCommandRequest } from "../../src/staging/client-go/remotecommand/executor.js";
 import type { RestConfig } from "../../src/staging/client-go/rest/client.js";
 import type { StreamClient } from "../../src/staging/client-go/transport/fallback.js";
@@ -90,7 +90,7 @@ function request(
   { tty = false, stdin = tty, ...rest }: Overrides = {},
 ): RemoteCommandRequest {
   const options = { stdin, stdout: true, stderr: !tty, tty };
-  const path = `${podPath(POD, "exec")}?${streamQuery("c", options, words)}`;
+  const path = execUrl({ ...POD, subresource: "exec", container: "c", words }, options);
   return { path, options, protocols: ["v5", "spdy"], showsFrames: false, ...rest };
 }
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { TraceEvent } from "../../src/trace/events.js";
-import { factText, plainText } from "../../src/trace/terminal/terminal.js";
+import { plainText } from "../../src/trace/terminal/options.js";
+import { factText } from "../../src/trace/terminal/render-event.js";
 import { TestEtcd } from "../support/etcd.js";
 import { suiteNeeding } from "../support/requirements.js";
 import { factsOf, ROWS, type Row, type RunName } from "./trace-names.js";

@@ -1,4 +1,4 @@
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import type { CliContext, CommandResult, PrintedResult } from "./context.js";

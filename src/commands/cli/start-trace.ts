@@ -4,7 +4,7 @@ import type { ClockOptions } from "../../testbed/target/target.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { Secrets } from "../../trace/redaction/secrets.js";
 import { CalmSink } from "../../trace/terminal/calm.js";
-import { TerminalSink } from "../../trace/terminal/terminal.js";
+import { TerminalSink } from "../../trace/terminal/terminal-sink.js";
 import { unbrokenLines } from "../../trace/terminal/unbroken.js";
 import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
 import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";

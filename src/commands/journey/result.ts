@@ -1,5 +1,5 @@
 import type { Target } from "../../testbed/target/target.js";
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { counted } from "../../util/text/counted.js";
 import type { CommandResult } from "../cli/context.js";

@@ -1,6 +1,7 @@
 import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
-import { factText, plainText } from "../../trace/terminal/terminal.js";
+import { plainText } from "../../trace/terminal/options.js";
+import { factText } from "../../trace/terminal/render-event.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { CHANNEL, upstreamOf, whyOf } from "./explain.js";

@@ -1,5 +1,6 @@
 import type { RequestFact } from "../../trace/events.js";
-import { asItIs, upstreamLine } from "../../trace/terminal/terminal.js";
+import { upstreamLine } from "../../trace/terminal/render-event.js";
+import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { counted } from "../../util/text/counted.js";
 import type { CommandResult } from "../cli/context.js";

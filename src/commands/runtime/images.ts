@@ -1,7 +1,7 @@
 import type { ImageDefinition } from "../../cluster/runtime/images/definition.js";
 import { REGISTRY_IMAGES } from "../../cluster/runtime/images/registry.js";
 import { alignedLines } from "../../trace/terminal/table.js";
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CommandResult } from "../cli/context.js";

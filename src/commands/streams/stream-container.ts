@@ -1,12 +1,12 @@
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
-import { streamQuery } from "../../staging/client-go/remotecommand/exec-url.js";
+import { execUrl } from "../../staging/client-go/remotecommand/exec-url.js";
 import { backendProblem } from "../../staging/client-go/transport/fallback.js";
 import type { RemoteCommandOptions } from "../../staging/streaming/remote-command/session.js";
 import type { CliContext } from "../cli/context.js";
 import { explainContainer } from "./container-hint.js";
 import type { StreamEnvironment } from "./environment.js";
 import { protocolsOf, type RemoteOptions } from "./options.js";
-import { checkNotCompleted, chooseContainer, type PodName, type PodStep, podPath, withPod } from "./pod.js";
+import { checkNotCompleted, chooseContainer, type PodName, type PodStep, withPod } from "./pod.js";
 import { runRemote } from "./remote.js";
 
 /** The differences between exec and attach. */
@@ -29,13 +29,13 @@ export async function streamContainer(
   streaming: ContainerStreams,
 ): Promise<void> {
   const { client, kubeVersion, isPodStarted } = environment;
-  const { subresource, words = [] } = streaming;
+  const { subresource, words } = streaming;
   const { trace } = client;
   const { exitCode, problem, hint } = await withPod(context, environment, name, streaming, async (pod) => {
     checkNotCompleted(pod, subresource);
     const container = chooseContainer(pod, options.container, trace);
     const streams = streaming.chooseStreams(pod, container);
-    const path = `${podPath(name, subresource)}?${streamQuery(container, streams, words)}`;
+    const path = execUrl({ ...name, subresource, container, words }, streams);
     const protocols = protocolsOf(options.protocol, kubeVersion);
     const request = { path, options: streams, protocols, showsFrames: options.frames === true };
     const run = async (hint: string | undefined) => {

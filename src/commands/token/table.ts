@@ -1,6 +1,6 @@
 import type { TokenSummary } from "../../staging/cluster-bootstrap/secret.js";
 import { alignedLines } from "../../trace/terminal/table.js";
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
 
 const MAX_WIDTH = 80;

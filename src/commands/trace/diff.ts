@@ -1,7 +1,7 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { type Comparison, compareTraces, type Pair } from "../../trace/graph/compare.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { hasUnicode } from "../cli/colour.js";

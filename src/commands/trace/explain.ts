@@ -1,6 +1,6 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import { counted } from "../../util/text/counted.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";

@@ -2,7 +2,8 @@ import type { TraceEvent } from "../../trace/events.js";
 import type { TraceGraph } from "../../trace/graph/graph.js";
 import { startMs } from "../../trace/graph/graph.js";
 import type { Origin } from "../../trace/scope.js";
-import { factText, plainText, type TerminalOptions } from "../../trace/terminal/terminal.js";
+import { plainText, type TerminalOptions } from "../../trace/terminal/options.js";
+import { factText } from "../../trace/terminal/render-event.js";
 import { printable } from "../../trace/terminal/text.js";
 import type { Say } from "../../util/i18n/sentences.js";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
-import { asItIs } from "../../trace/terminal/terminal.js";
+import { asItIs } from "../../trace/translated.js";
 import { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { pathFrom } from "../../util/os/paths.js";

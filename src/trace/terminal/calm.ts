@@ -2,19 +2,13 @@ import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
 import { textWidth } from "../../util/text/text-width.js";
 import type { TraceEvent } from "../events.js";
 import type { Level, TraceSink } from "../trace.js";
+import { asItIs } from "../translated.js";
 import { upstreamUrl } from "../upstream.js";
+import { actorColour, signColour } from "./colours.js";
 import { Fold } from "./fold.js";
-import {
-  ACTOR_WIDTH,
-  actorColour,
-  asItIs,
-  Depths,
-  factText,
-  renderEvent,
-  signColour,
-  type TerminalOptions,
-  TIME_WIDTH,
-} from "./terminal.js";
+import type { TerminalOptions } from "./options.js";
+import { ACTOR_WIDTH, factText, renderEvent, TIME_WIDTH } from "./render-event.js";
+import { Depths } from "./terminal-sink.js";
 import { printable, wrap } from "./text.js";
 import { TraceSummary } from "./trace-summary.js";
 

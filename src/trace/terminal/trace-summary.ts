@@ -1,6 +1,7 @@
 import { textWidth } from "../../util/text/text-width.js";
 import type { Actor, TraceEvent } from "../events.js";
-import { asItIs, type TerminalOptions } from "./terminal.js";
+import { asItIs } from "../translated.js";
+import type { TerminalOptions } from "./options.js";
 import { printable } from "./text.js";
 
 /** A run with fewer steps needs no summary. */

@@ -1,5 +1,6 @@
 import type { TraceEvent } from "../events.js";
-import { plainText, renderEvent, type TerminalOptions } from "./terminal.js";
+import { plainText, type TerminalOptions } from "./options.js";
+import { renderEvent } from "./render-event.js";
 
 /** Lines of an output without wrapping, in English and in the reader's language. */
 export interface UnbrokenLines {

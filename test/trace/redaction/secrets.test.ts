@@ -4,7 +4,7 @@ import type { KubeClient, KubeRequest } from "../../../src/staging/client-go/res
 import { createClient } from "../../../src/staging/client-go/rest/create-client.js";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { Secrets } from "../../../src/trace/redaction/secrets.js";
-import { TerminalSink } from "../../../src/trace/terminal/terminal.js";
+import { TerminalSink } from "../../../src/trace/terminal/terminal-sink.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { messageOf } from "../../../src/util/errors.js";
 import { SystemRandom } from "../../../src/util/random.js";

@@ -3,7 +3,7 @@ import { Chalk } from "chalk";
 import { test } from "vitest";
 import type { Fact } from "../../../src/trace/events.js";
 import { CalmSink } from "../../../src/trace/terminal/calm.js";
-import { TerminalSink } from "../../../src/trace/terminal/terminal.js";
+import { TerminalSink } from "../../../src/trace/terminal/terminal-sink.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 

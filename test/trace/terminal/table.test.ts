@@ -1,7 +1,7 @@
 import { Chalk } from "chalk";
 import { expect, test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
-import { renderEvent } from "../../../src/trace/terminal/terminal.js";
+import { renderEvent } from "../../../src/trace/terminal/render-event.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import type { TraceEvent } from "../../../trace/events.js";
-import { factText } from "../../../trace/terminal/terminal.js";
+import { factText } from "../../../trace/terminal/render-event.js";
 import { printable } from "../../../trace/terminal/text.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
 import { wrap } from "../../../util/text/text-width.js";

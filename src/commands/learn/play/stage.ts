@@ -4,7 +4,7 @@ import type { OpenSession } from "../../../lab/labs/session/open-session.js";
 import { writePicture } from "../../../lab/labs/session/picture.js";
 import { controlSocket } from "../../../lab/labs/session/shell-files.js";
 import type { Speaker } from "../../../lab/labs/session/speaker.js";
-import { TerminalSink } from "../../../trace/terminal/terminal.js";
+import { TerminalSink } from "../../../trace/terminal/terminal-sink.js";
 import type { Mutex } from "../../../util/async/mutex.js";
 import { isAbortError, LabError } from "../../../util/errors.js";
 import { localized } from "../../../util/i18n/message-error.js";

@@ -1,5 +1,6 @@
 import type { TraceEvent } from "../../../trace/events.js";
-import { plainText, renderEvent } from "../../../trace/terminal/terminal.js";
+import { plainText } from "../../../trace/terminal/options.js";
+import { renderEvent } from "../../../trace/terminal/render-event.js";
 import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
 import type { CommandResult } from "../environment/runner.js";
 import { findIn, linesWith } from "./match.js";

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { plainText, renderEvent } from "../../../trace/terminal/terminal.js";
+import { plainText } from "../../../trace/terminal/options.js";
+import { renderEvent } from "../../../trace/terminal/render-event.js";
 import { answerFileOf } from "../format/mistakes.js";
 import type { Step } from "../format/schema.js";
 import type { LabMessage } from "../session/message.js";

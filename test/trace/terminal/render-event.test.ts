@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { Chalk } from "chalk";
 import { test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
-import { renderEvent, TerminalSink } from "../../../src/trace/terminal/terminal.js";
+import { renderEvent } from "../../../src/trace/terminal/render-event.js";
+import { TerminalSink } from "../../../src/trace/terminal/terminal-sink.js";
 import { printable, wrap } from "../../../src/trace/terminal/text.js";
 
 const plain = { chalk: new Chalk({ level: 0 }), width: () => 80, unicode: false, verbosity: 4, startMs: 1000 } as const;

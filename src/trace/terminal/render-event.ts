@@ -1,38 +1,15 @@
-import { Chalk, type ChalkInstance } from "chalk";
-import { type Clock, SystemClock } from "../../util/clock.js";
-import type { Actor, Change, Constant, TraceEvent, Upstream } from "../events.js";
-import type { Level, TraceSink } from "../trace.js";
-import { translated } from "../translated.js";
-import { Fold } from "./fold.js";
+import type { Change, Constant, TraceEvent, Upstream } from "../events.js";
+import type { Level } from "../trace.js";
+import { asItIs, translated } from "../translated.js";
+import { actorColour, signColour } from "./colours.js";
+import type { TerminalOptions } from "./options.js";
 import { tableLines } from "./table.js";
 import { printable, shortenLists, shortenWords, wrap } from "./text.js";
-
-export interface TerminalOptions {
-  /** level 0 for plain text */
-  readonly chalk: ChalkInstance;
-  /** columns; 80 without a terminal */
-  readonly width: () => number;
-  /** false: ASCII only */
-  readonly unicode: boolean;
-  /** events above this level are not shown */
-  readonly verbosity: Level;
-  /** Unix ms; the time column counts from here */
-  readonly startMs: number;
-  /** the sentences of facts in another language; default: English */
-  readonly say?: ((text: string) => string) | undefined;
-}
-
-/** Options for text without colours: log files, web pages. */
-export function plainText(options: Pick<TerminalOptions, "width" | "verbosity" | "startMs">): TerminalOptions {
-  return { ...options, chalk: new Chalk({ level: 0 }), unicode: true };
-}
 
 export const ACTOR_WIDTH = 10;
 export const TIME_WIDTH = 7;
 /** time, actor, and a space after each */
 const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
-/** A long-running command forgets its oldest steps. */
-const MAX_STEPS = 10_000;
 /** Below this width, the time and the actor get a line of their own, because the text column would be too narrow. */
 const MIN_TEXT_WIDTH = 30;
 
@@ -66,60 +43,6 @@ const SIGNS = {
     arrow: "->",
   },
 } as const;
-
-/** How deep each fact is shown: below the shown step that caused it, at most three levels. */
-export class Depths {
-  /** by step: the depth of what it causes */
-  readonly #below = new Map<string, number>();
-
-  /** @param isShown false: what a hidden step causes is not below it */
-  depthOf(event: TraceEvent, isShown: boolean): number {
-    const depth = (event.causedBy === undefined ? undefined : this.#below.get(event.causedBy)) ?? 0;
-    if (event.kind !== "step") return depth;
-    this.#below.set(event.id, isShown ? Math.min(depth + 1, 3) : depth);
-    if (this.#below.size > MAX_STEPS) this.#below.delete(this.#below.keys().next().value ?? "");
-    return depth;
-  }
-}
-
-/** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
-export class TerminalSink implements TraceSink {
-  readonly #depths = new Depths();
-  readonly #fold: Fold | undefined;
-
-  /**
-   * @param out.onShown also gets each event that is shown, and its depth
-   * @param folds whether many facts of one form are counted; default: each is shown
-   */
-  constructor(
-    readonly options: TerminalOptions,
-    readonly out: { write(text: string): unknown; onShown?(event: TraceEvent, depth: number): void },
-    folds = false,
-    clock: Pick<Clock, "timer"> = new SystemClock(),
-  ) {
-    this.#fold = folds ? new Fold((count) => this.#write(count, 0), clock) : undefined;
-  }
-
-  get level(): Level {
-    return this.options.verbosity;
-  }
-
-  write(event: TraceEvent): void {
-    const isShown = event.level <= this.options.verbosity;
-    const depth = this.#depths.depthOf(event, isShown);
-    if (!isShown || this.#fold?.take(event, factText(event, this.options).text) === true) return;
-    this.#write(event, depth);
-  }
-
-  async close(): Promise<void> {
-    this.#fold?.flush();
-  }
-
-  #write(event: TraceEvent, depth: number): void {
-    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
-    this.out.onShown?.(event, depth);
-  }
-}
 
 /** The lines of one event, without a trailing line feed. Pure. */
 export function renderEvent(event: TraceEvent, depth: number, options: TerminalOptions): string[] {
@@ -188,8 +111,6 @@ interface Content {
   readonly details: (width: number) => readonly string[];
 }
 
-/** English: the language of the facts. */
-export const asItIs = (text: string): string => text;
 const none = (): string[] => [];
 
 function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: TerminalOptions): Content {
@@ -327,51 +248,4 @@ function changeLines(changes: readonly Change[] = [], verbosity: Level): string[
 function valueText(value: unknown, verbosity: Level): string {
   const text = JSON.stringify(value);
   return verbosity >= 4 || text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH)}...`;
-}
-
-/** One colour per actor helps the eye; the name works without colour. */
-export function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
-  switch (actor) {
-    case "user":
-      return chalk.white;
-    case "kubelet":
-      return chalk.cyan;
-    case "apiserver":
-      return chalk.blue;
-    case "controller":
-      return chalk.magenta;
-    case "scheduler":
-      return chalk.yellow;
-    case "proxy":
-      return chalk.cyanBright;
-    case "dns":
-      return chalk.blueBright;
-    case "runtime":
-      return chalk.green;
-  }
-}
-
-/** The call failed without an answer from the runtime. */
-const RUNTIME_GONE = new Set(["Unavailable", "DeadlineExceeded"]);
-
-/** The sign shows the outcome: green for success and Ready, yellow for warnings, red for failures. */
-export function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
-  switch (event.kind) {
-    case "request":
-      if (event.status === undefined || event.status >= 500) return chalk.red;
-      return event.status >= 400 ? chalk.yellow : chalk.green;
-    case "rpc":
-      if (event.code === undefined) return chalk.dim;
-      return event.code === "OK" ? chalk.green : RUNTIME_GONE.has(event.code) ? chalk.red : chalk.yellow;
-    case "event":
-      return event.type === "Warning" ? chalk.yellow : chalk.green;
-    case "error":
-      return chalk.red;
-    case "state":
-      return chalk.green;
-    case "step":
-      return chalk.bold;
-    default:
-      return chalk.dim;
-  }
 }

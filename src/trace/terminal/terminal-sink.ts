@@ -1,0 +1,63 @@
+import { type Clock, SystemClock } from "../../util/clock.js";
+import type { TraceEvent } from "../events.js";
+import type { Level, TraceSink } from "../trace.js";
+import { Fold } from "./fold.js";
+import type { TerminalOptions } from "./options.js";
+import { factText, renderEvent } from "./render-event.js";
+
+/** A long-running command forgets its oldest steps. */
+const MAX_STEPS = 10_000;
+
+/** How deep each fact is shown: below the shown step that caused it, at most three levels. */
+export class Depths {
+  /** by step: the depth of what it causes */
+  readonly #below = new Map<string, number>();
+
+  /** @param isShown false: what a hidden step causes is not below it */
+  depthOf(event: TraceEvent, isShown: boolean): number {
+    const depth = (event.causedBy === undefined ? undefined : this.#below.get(event.causedBy)) ?? 0;
+    if (event.kind !== "step") return depth;
+    this.#below.set(event.id, isShown ? Math.min(depth + 1, 3) : depth);
+    if (this.#below.size > MAX_STEPS) this.#below.delete(this.#below.keys().next().value ?? "");
+    return depth;
+  }
+}
+
+/** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
+export class TerminalSink implements TraceSink {
+  readonly #depths = new Depths();
+  readonly #fold: Fold | undefined;
+
+  /**
+   * @param out.onShown also gets each event that is shown, and its depth
+   * @param folds whether many facts of one form are counted; default: each is shown
+   */
+  constructor(
+    readonly options: TerminalOptions,
+    readonly out: { write(text: string): unknown; onShown?(event: TraceEvent, depth: number): void },
+    folds = false,
+    clock: Pick<Clock, "timer"> = new SystemClock(),
+  ) {
+    this.#fold = folds ? new Fold((count) => this.#write(count, 0), clock) : undefined;
+  }
+
+  get level(): Level {
+    return this.options.verbosity;
+  }
+
+  write(event: TraceEvent): void {
+    const isShown = event.level <= this.options.verbosity;
+    const depth = this.#depths.depthOf(event, isShown);
+    if (!isShown || this.#fold?.take(event, factText(event, this.options).text) === true) return;
+    this.#write(event, depth);
+  }
+
+  async close(): Promise<void> {
+    this.#fold?.flush();
+  }
+
+  #write(event: TraceEvent, depth: number): void {
+    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
+    this.out.onShown?.(event, depth);
+  }
+}
