@@ -6,6 +6,7 @@ import { timestamp } from "../apiserver/registry/rest/object-meta.js";
 import { resourceKeys } from "../apiserver/storage/keys.js";
 import type { Storage } from "../apiserver/storage/storage.js";
 import { type DnsPorts, dnsIdentityObjects, dnsServices } from "./cluster-dns.js";
+import { defaultStorageObjects } from "./default-storage.js";
 import { authenticationConfigMap, defaultNamespaceObjects, systemObjects } from "./system-objects.js";
 
 interface WriteDeps {
@@ -39,6 +40,8 @@ export async function writeInitialObjects(deps: InitialObjectsDeps): Promise<voi
     ...authentication,
     ...bootstrapPolicy(deps),
     ...defaultNamespaceObjects(),
+    // The recorded cluster has no storage class either.
+    ...(deps.withKubeadmJoin ? defaultStorageObjects() : []),
     ...(clusterDns === undefined
       ? []
       : [...dnsIdentityObjects(), ...dnsServices(clusterDns).map(({ service }) => service)]),

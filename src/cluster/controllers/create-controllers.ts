@@ -190,6 +190,43 @@ const CONTROLLERS: readonly (Row | FirstUseRow)[] = [
     load: async () => (await import("./podautoscaler/horizontal.js")).createHorizontalController,
   },
   {
+    name: "persistentvolume-binder",
+    account: "persistent-volume-binder",
+    startsWith: ["persistentvolumeclaims", "persistentvolumes"],
+    load: async () => (await import("./volume/persistentvolume/pv-controller.js")).createPersistentVolumeController,
+  },
+  {
+    name: "persistentvolume-expander",
+    account: "expand-controller",
+    startsWith: ["persistentvolumeclaims"],
+    load: async () => (await import("./volume/expand.js")).createExpandController,
+  },
+  {
+    name: "pvc-protection",
+    account: "pvc-protection-controller",
+    startsWith: ["persistentvolumeclaims"],
+    load: async () => (await import("./volume/protection.js")).createPvcProtectionController,
+  },
+  {
+    name: "pv-protection",
+    account: "pv-protection-controller",
+    startsWith: ["persistentvolumes"],
+    load: async () => (await import("./volume/protection.js")).createPvProtectionController,
+  },
+  {
+    name: "ephemeral-volume",
+    account: "ephemeral-volume-controller",
+    startsWith: ["pods"],
+    isUse: hasEphemeralVolume,
+    load: async () => (await import("./volume/ephemeral.js")).createEphemeralVolumeController,
+  },
+  {
+    name: "local-path-provisioner",
+    account: "local-path-provisioner-service-account",
+    startsWith: ["persistentvolumeclaims"],
+    load: async () => (await import("./volume/local-path.js")).createLocalPathProvisioner,
+  },
+  {
     name: "event-ttl",
     account: "event-ttl",
     make: (deps, _options, clientFor) => createEventTtlController({ ...deps, client: clientFor(API_SERVER) }),
@@ -238,6 +275,11 @@ function serviceAccount(name: string): UserInfo {
     username: `system:serviceaccount:kube-system:${name}`,
     groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
   };
+}
+
+function hasEphemeralVolume({ spec }: KubeObject): boolean {
+  const volumes = isRecord(spec) ? spec["volumes"] : undefined;
+  return Array.isArray(volumes) && volumes.some((volume) => isRecord(volume) && isRecord(volume["ephemeral"]));
 }
 
 /** The endpoints of other services, such as `kubernetes`, have other authors. */

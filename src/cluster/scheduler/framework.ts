@@ -62,6 +62,21 @@ export interface FilterPlugin {
   preFilter?(pod: PodInfo): PreFilterResult;
 }
 
+/** What a pod has on its node before it is bound there. */
+export interface Reservation {
+  /** Resolves when the pod can be bound. @throws why it cannot */
+  preBind(signal: AbortSignal): Promise<void>;
+  /** The pod is bound, or will not be. */
+  release(): void;
+}
+
+/** Prepares the chosen node for a pod. Mirrors ReservePlugin and PreBindPlugin. */
+export interface PreBindPlugin {
+  readonly name: string;
+  /** @returns undefined if there is nothing to wait for */
+  reserve(pod: PodInfo, node: NodeInfo): Reservation | undefined;
+}
+
 /** Decides about one node within a cycle. @returns undefined if the pod fits */
 export type NodeFilter = (node: NodeInfo) => Rejection | undefined;
 

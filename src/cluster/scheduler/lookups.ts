@@ -26,9 +26,13 @@ export interface ClusterLookups {
   defaultSelector(pod: SchedulablePod): PodSelector | undefined;
   claim(namespace: string | undefined, name: string): Wire<V1PersistentVolumeClaim> | undefined;
   volume(name: string): Wire<V1PersistentVolume> | undefined;
+  volumes(): readonly Wire<V1PersistentVolume>[];
   storageClass(name: string): Wire<V1StorageClass> | undefined;
   budgets(): readonly PodDisruptionBudget[];
 }
+
+/** What decides about the volumes of a pod. */
+export type VolumeLookups = Pick<ClusterLookups, "claim" | "volume" | "volumes" | "storageClass">;
 
 /** Reads the shared caches. Resolves when each has its first list. */
 export async function clusterLookups(
@@ -62,6 +66,7 @@ export async function clusterLookups(
     },
     claim: (namespace, name) => claims.get(namespace, name),
     volume: (name) => volumes.byKey(name),
+    volumes: () => volumes.list(),
     storageClass: (name) => classes.byKey(name),
     budgets: () => budgets.list(),
   };

@@ -4,6 +4,7 @@ import type {
   ClusterScorePlugin,
   FilterPlugin,
   NodeFilter,
+  PreBindPlugin,
   Rejection,
   ScorePlugin,
 } from "./framework.js";
@@ -20,11 +21,13 @@ import { nodeResourcesFit } from "./plugins/node-resources-fit.js";
 import { NODE_UNSCHEDULABLE } from "./plugins/node-unschedulable.js";
 import { podTopologySpread } from "./plugins/pod-topology-spread.js";
 import { TAINT_TOLERATION } from "./plugins/taint-toleration.js";
+import type { VolumeBinder } from "./plugins/volume-binder.js";
 import { volumeBinding } from "./plugins/volume-binding.js";
 
 /** The plugins of one scheduler, each kind in the order of its calls. */
 export interface Profile {
   readonly filters: readonly (FilterPlugin | ClusterFilterPlugin)[];
+  readonly preBinds: readonly PreBindPlugin[];
   readonly scores: readonly (ScorePlugin | ClusterScorePlugin)[];
   /** whether a message names a reason of PreFilter once for each node, as before v1.26 */
   readonly countsPreFilterReasons: boolean;
@@ -36,9 +39,10 @@ export interface Profile {
  * Mirrors pkg/scheduler/apis/config/v1beta3/default_plugins.go (getDefaultPlugins).
  * Differs: of the plugins for volumes it has VolumeBinding only (without VolumeRestrictions, NodeVolumeLimits, VolumeZone).
  */
-export function defaultProfile(kubeVersion: string, lookups: ClusterLookups): Profile {
+export function defaultProfile(kubeVersion: string, lookups: ClusterLookups, binder: VolumeBinder): Profile {
   const fit = nodeResourcesFit({ tooBigIsUnresolvable: factFor("fitTooBigIsUnresolvable", kubeVersion) });
   const spread = podTopologySpread(lookups, { minDomains: factFor("minDomainsInPodTopologySpread", kubeVersion) });
+  const volumes = volumeBinding(lookups, binder);
   const interPod = interPodAffinity(lookups);
   return {
     filters: [
@@ -48,10 +52,11 @@ export function defaultProfile(kubeVersion: string, lookups: ClusterLookups): Pr
       NODE_AFFINITY,
       NODE_PORTS,
       fit,
-      volumeBinding(lookups),
+      volumes,
       spread,
       interPod,
     ],
+    preBinds: [volumes],
     scores: [TAINT_TOLERATION, NODE_AFFINITY, fit, spread, interPod, BALANCED_ALLOCATION, IMAGE_LOCALITY],
     countsPreFilterReasons: factFor("preFilterReasonsAreCounted", kubeVersion),
   };

@@ -44,6 +44,8 @@ export interface CycleDeps extends Ctx {
   readonly nominator: Nominator;
   readonly recorder: SeriesRecorder;
   readonly bind: Binder;
+  /** Runs a binding that waits for others beside the next cycles. */
+  readonly inBackground: (work: (signal: AbortSignal) => Promise<void>) => void;
   /** the pod's newest version from the watch */
   readonly latest: (key: string) => SchedulablePod | undefined;
   readonly infoOf: (pod: SchedulablePod) => PodInfo;
@@ -61,8 +63,8 @@ const NOBODY: ReadonlySet<string> = new Set();
  * Takes one pod at a time from the queue, and binds it to a node or puts it back.
  *
  * Mirrors pkg/scheduler/schedule_one.go (scheduleOne, bind, handleSchedulingFailure).
- * Differs: the next pod waits until this one is bound, so that every run is the same; upstream binds in parallel with
- * the next cycle.
+ * Differs: the next pod waits until this one is bound, so that every run is the same, unless its volumes must be bound
+ * first; upstream always binds in parallel with the next cycle.
  */
 export class SchedulingCycle {
   readonly #deps: CycleDeps;
@@ -108,13 +110,43 @@ export class SchedulingCycle {
 
   /** From here on the pod's resources are taken, even before the API server confirms the binding. */
   async #bind(queued: QueuedPod, nodeName: string): Promise<void> {
-    const { cache, queue, recorder, bind, nominator } = this.#deps;
+    const { cache, profile, inBackground } = this.#deps;
+    const { info } = queued;
+    const node = cache.node(nodeName);
+    const plugins = node === undefined ? [] : profile.preBinds;
+    const reservations = plugins.flatMap(({ name, reserve }) => {
+      const reservation = node && reserve(info, node);
+      return reservation === undefined ? [] : [{ name, reservation }];
+    });
+    cache.assumePod(info, nodeName);
+    if (reservations.length === 0) return this.#bindNow(queued, nodeName);
+    inBackground(async (signal) => {
+      try {
+        for (const { name, reservation } of reservations) {
+          const why = await reservation.preBind(signal).then(() => undefined, messageOf);
+          signal.throwIfAborted();
+          if (why !== undefined) {
+            return await this.#notBound(
+              queued,
+              `running PreBind plugin ${JSON.stringify(name)}: binding volumes: ${why}`,
+            );
+          }
+        }
+        await this.#bindNow(queued, nodeName);
+      } finally {
+        for (const { reservation } of reservations) reservation.release();
+      }
+    });
+  }
+
+  async #bindNow(queued: QueuedPod, nodeName: string): Promise<void> {
+    const { queue, recorder, bind, nominator } = this.#deps;
     const { key, pod } = queued.info;
-    cache.assumePod(queued.info, nodeName);
     try {
       await bind(pod, nodeName);
     } catch (error) {
-      return this.#bindingFailed(queued, error);
+      if (!(error instanceof StatusError)) throw error;
+      return this.#notBound(queued, `binding rejected: running Bind plugin "DefaultBinder": ${messageOf(error)}`);
     }
     queue.delete(key);
     nominator.remove(key);
@@ -122,14 +154,12 @@ export class SchedulingCycle {
     recorder.record({ about: pod, type: "Normal", reason: "Scheduled", action: "Binding", note });
   }
 
-  async #bindingFailed(queued: QueuedPod, error: unknown): Promise<void> {
-    if (!(error instanceof StatusError)) throw error;
+  async #notBound(queued: QueuedPod, message: string): Promise<void> {
     const { cache, queue, latest, infoOf } = this.#deps;
     const { key, uid } = queued.info;
     cache.forgetPod(key);
     // The pod's resources are free again.
     queue.moveAll(["AssignedPodDelete"]);
-    const message = `binding rejected: running Bind plugin "DefaultBinder": ${messageOf(error)}`;
     const pod = latest(key);
     if (pod === undefined || uidOf(pod) !== uid || nodeNameOf(pod) !== "") {
       queue.delete(key);

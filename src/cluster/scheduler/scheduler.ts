@@ -2,12 +2,13 @@ import { hostname } from "node:os";
 import { isDeepStrictEqual } from "node:util";
 import { keyOf } from "../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf } from "../../staging/apimachinery/api/objects.js";
-import { concurrently } from "../../staging/apimachinery/wait.js";
+import { concurrently, isEnd } from "../../staging/apimachinery/wait.js";
 import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import { forEachChange } from "../../staging/client-go/informers/for-each-change.js";
 import type { SharedReflector, SharedReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { runInScope } from "../../trace/scope.js";
+import { AsyncQueue } from "../../util/async/async-queue.js";
 import { factFor } from "../../util/release/facts.js";
 import { SchedulerCache } from "./cache.js";
 import { SeriesRecorder } from "./event-recorder.js";
@@ -17,6 +18,7 @@ import { isWorthTrying, nodeChanges } from "./node-changes.js";
 import { type PodInfo, podInfo, withPod } from "./node-info.js";
 import { Nominator } from "./nominator.js";
 import { isTerminal, nodeNameOf, type SchedulableNode, type SchedulablePod, uidOf } from "./objects.js";
+import { VolumeBinder } from "./plugins/volume-binder.js";
 import { VOLUME_EVENTS } from "./plugins/volume-binding.js";
 import { defaultProfile, type Profile } from "./profile.js";
 import { SchedulingQueue } from "./queue.js";
@@ -56,6 +58,9 @@ class SchedulerRun {
   readonly #queue: SchedulingQueue;
   readonly #recorder: SeriesRecorder;
   readonly #cycle: SchedulingCycle;
+  readonly #bindings = new Set<Promise<void>>();
+  readonly #failures = new AsyncQueue<never>();
+  readonly #stop = new AbortController();
   readonly #infoOptions: { readonly sidecars: boolean };
 
   constructor(
@@ -63,7 +68,8 @@ class SchedulerRun {
     readonly lookups: ClusterLookups,
   ) {
     const { clock, kubeVersion, reflectors } = deps;
-    const profile = defaultProfile(kubeVersion, lookups);
+    const binder = new VolumeBinder({ ...deps, lookups });
+    const profile = defaultProfile(kubeVersion, lookups, binder);
     this.#nodes = reflectors.of<SchedulableNode>("nodes");
     this.#pods = reflectors.of<SchedulablePod>("pods");
     this.#infoOptions = { sidecars: factFor("sidecarContainers", kubeVersion) };
@@ -87,6 +93,7 @@ class SchedulerRun {
       recorder: this.#recorder,
       latest: (key) => this.#pods.byKey(key),
       infoOf: (pod) => this.#infoOf(pod),
+      inBackground: (work) => this.#inBackground(work),
     });
   }
 
@@ -100,6 +107,7 @@ class SchedulerRun {
       ...Object.entries(VOLUME_EVENTS).map((row) => (stop: AbortSignal) => this.#watchVolumes(row, stop)),
       (stop) => this.#recorder.run(stop),
       (stop) => this.#scheduleAll(stop),
+      (stop) => this.#watchBindings(stop),
     );
     await this.#recorder.flush();
   }
@@ -108,6 +116,27 @@ class SchedulerRun {
     for (;;) {
       const queued = await this.#queue.pop(signal);
       await runInScope(queued.scope, () => this.#cycle.scheduleOne(queued));
+    }
+  }
+
+  /** Starts a binding that waits for volumes: the next cycles do not wait for it. */
+  #inBackground(work: (signal: AbortSignal) => Promise<void>): void {
+    const { signal } = this.#stop;
+    const binding = work(signal)
+      .catch((error: unknown) => {
+        if (!isEnd(error, signal)) this.#failures.fail(error);
+      })
+      .finally(() => this.#bindings.delete(binding));
+    this.#bindings.add(binding);
+  }
+
+  /** @throws the error of a binding in the background */
+  async #watchBindings(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const failure of this.#failures.iterate(signal)) throw failure;
+    } finally {
+      this.#stop.abort();
+      await Promise.all(this.#bindings);
     }
   }
 

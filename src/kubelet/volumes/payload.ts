@@ -17,6 +17,14 @@ import type { TokenManager } from "./token-manager.js";
 /** A volume that cannot be set up, in upstream's words: the text after `MountVolume.SetUp failed for volume "x" : `. */
 export class VolumeSetUpError extends Error {
   override readonly name = "VolumeSetUpError";
+
+  /** @param operation what failed, if it was not SetUp */
+  constructor(
+    message: string,
+    readonly operation = "SetUp",
+  ) {
+    super(message);
+  }
 }
 
 export interface PayloadDeps {

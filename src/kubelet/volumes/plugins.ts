@@ -15,7 +15,7 @@ const PLUGINS = [
  * The plugin that sets a volume up: `kubernetes.io/empty-dir`, or `N/A` if this kubelet has none.
  * Mirrors FindPluginBySpec in pkg/volume/plugins.go.
  */
-export function pluginOf(volume: Wire<V1Volume>): string {
+export function pluginOf(volume: Pick<Wire<V1Volume>, (typeof PLUGINS)[number][0]>): string {
   const found = PLUGINS.find(([field]) => isSet(volume[field]));
   return found === undefined ? "N/A" : `kubernetes.io/${found[1]}`;
 }

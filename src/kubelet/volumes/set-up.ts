@@ -6,6 +6,7 @@ import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import { makeFolder } from "../../util/os/files.js";
 import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
+import type { VolumeSpec } from "./claims.js";
 import { type HostPaths, resolveHostPath } from "./host-path.js";
 import { setUpMemoryMedium } from "./memory-medium.js";
 import { podVolumeDir } from "./paths.js";
@@ -42,8 +43,8 @@ export function requiresRemount({ configMap, secret, projected, downwardAPI }: W
 /**
  * Sets up a volume with its current content.
  *
- * Mirrors SetUp of the plugins in pkg/volume (emptydir, configmap, secret, projected, downwardapi, hostpath).
- * Differs: secrets and tokens are in plain folders, not on a tmpfs.
+ * Mirrors SetUp of the plugins in pkg/volume (emptydir, configmap, secret, projected, downwardapi, hostpath, local).
+ * Differs: secrets and tokens are in plain folders, not on a tmpfs; a local volume is used where it is, without a mount.
  *
  * @returns the volume, and whether its content was written now
  * @throws VolumeSetUpError, PayloadError; the signal's reason; the file system's error
@@ -52,15 +53,26 @@ export async function setUpVolume(
   deps: SetUpDeps,
   options: SetUpOptions,
   pod: V1Pod,
-  volume: Wire<V1Volume>,
+  { source: volume, readOnly }: VolumeSpec,
   signal: AbortSignal,
 ): Promise<{ readonly mounted: MountedVolume; readonly changed: boolean }> {
-  const { name, emptyDir, hostPath } = volume;
+  const { name } = volume;
   const { namespace, uid } = pod.metadata;
+  if (volume.local) {
+    const { path } = volume.local;
+    const absent = () =>
+      new VolumeSetUpError(`path ${JSON.stringify(path)} does not exist`, "NewMounter initialization");
+    const hostPath = await resolveHostPath(options.hostPaths, { path, type: "Directory" }).catch((error: unknown) => {
+      throw error instanceof VolumeSetUpError && options.hostPaths.kind !== "refuse" ? absent() : error;
+    });
+    await setVolumeOwnership(pod, hostPath, readOnly);
+    return { mounted: { name, hostPath, readOnly }, changed: false };
+  }
+  const { emptyDir, hostPath, configMap, secret, downwardAPI, projected } = volume;
   const place = podVolumeDir(options.rootDir, uid, pluginOf(volume), name);
   if (hostPath) {
     return {
-      mounted: { name, hostPath: await resolveHostPath(options.hostPaths, hostPath), readOnly: false },
+      mounted: { name, hostPath: await resolveHostPath(options.hostPaths, hostPath), readOnly },
       changed: false,
     };
   }
@@ -76,7 +88,6 @@ export async function setUpVolume(
     if (changed) await setVolumeOwnership(pod, place, true);
     return { mounted: { name, hostPath: place, readOnly: true }, changed };
   };
-  const { configMap, secret, downwardAPI, projected } = volume;
   if (configMap) {
     return write(await objectPayload(deps, "configmap", namespace, configMap, configMap.defaultMode, signal));
   }

@@ -6,6 +6,8 @@ import { Mutex } from "../../util/async/mutex.js";
 import type { PodEventRecorder } from "../events/pod-recorder.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import type { Labels } from "../metrics/metric-registry.js";
+import { type ClaimDeps, ClaimError, createVolumeSpec } from "./claims.js";
+import { VolumeSetUpError } from "./payload.js";
 import { pluginOf } from "./plugins.js";
 import { removePodVolumes } from "./remove.js";
 import {
@@ -24,7 +26,7 @@ export const POD_ATTACH_AND_MOUNT_TIMEOUT_MS = 123_000;
 const INITIAL_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 122_000;
 
-export interface VolumeManagerDeps extends SetUpDeps {
+export interface VolumeManagerDeps extends SetUpDeps, ClaimDeps {
   readonly recorder: PodEventRecorder;
   readonly trace: Trace;
   readonly metrics?: Pick<KubeletMetrics, "observe">;
@@ -38,6 +40,12 @@ export class VolumesError extends Error {
 /** The volumes that containers mount; the others are not set up. Mirrors GetPodVolumeNames in pkg/volume/util/util.go. */
 function mountedVolumeNames(pod: V1Pod): ReadonlySet<string> {
   return new Set(allContainersOf(pod).flatMap(({ volumeMounts }) => (volumeMounts ?? []).map(({ name }) => name)));
+}
+
+/** Mirrors the end of WaitForAttachAndMount. */
+function unmounted(missing: readonly string[], expected: readonly Wire<V1Volume>[], why: string): VolumesError {
+  const all = expected.map(({ name }) => name);
+  return new VolumesError(`unmounted volumes=[${missing.join(" ")}], unattached volumes=[${all.join(" ")}]: ${why}`);
 }
 
 interface PodVolumes {
@@ -94,9 +102,15 @@ export class VolumeManager {
     let isFirst = true;
     for (;;) {
       signal.throwIfAborted();
+      const problems: string[] = [];
       for (const volume of expected) {
         const isThere = volumes.mounted.has(volume.name);
-        if (!isThere || (isFirst && requiresRemount(volume))) await this.#try(pod, volume, volumes, signal);
+        if (!isThere || (isFirst && requiresRemount(volume))) {
+          await this.#try(pod, volume, volumes, signal).catch((error: unknown) => {
+            if (!(error instanceof ClaimError)) throw error;
+            problems.push(error.message);
+          });
+        }
       }
       isFirst = false;
       const missing = expected.filter(({ name }) => !volumes.mounted.has(name)).map(({ name }) => name);
@@ -104,13 +118,12 @@ export class VolumeManager {
         if (volumes.mounted.size > before) new VolumeObserver(this.deps.trace).allMounted(pod, expected.length);
         return;
       }
+      if (problems.length > 0) throw unmounted(missing, expected, problems.join("; "));
       const retries = missing.map((name) => volumes.failures.get(name)?.retryAtMs ?? clock.now());
       const nextMs = Math.min(...retries, deadlineMs);
       await clock.sleep(nextMs - clock.now(), signal);
       if (clock.now() < deadlineMs) continue;
-      const all = expected.map(({ name }) => name);
-      const lists = `unmounted volumes=[${missing.join(" ")}], unattached volumes=[${all.join(" ")}]`;
-      throw new VolumesError(`${lists}: timed out waiting for the condition`);
+      throw unmounted(missing, expected, "timed out waiting for the condition");
     }
   }
 
@@ -121,8 +134,11 @@ export class VolumeManager {
     const failed = volumes.failures.get(name);
     if (failed !== undefined && clock.now() < failed.retryAtMs) return;
     const startMs = clock.now();
+    let specName = name;
     try {
-      const { mounted, changed } = await setUpVolume(this.deps, this.options, pod, volume, signal);
+      const spec = await createVolumeSpec(this.deps, pod, volume, signal);
+      specName = spec.name;
+      const { mounted, changed } = await setUpVolume(this.deps, this.options, pod, spec, signal);
       this.#observe("volume_mount", volume, "success", startMs);
       const isNew = !volumes.mounted.has(name);
       volumes.mounted.set(name, mounted);
@@ -136,7 +152,8 @@ export class VolumeManager {
       this.#observe("volume_mount", volume, "fail-unknown", startMs);
       const backoffMs = failed === undefined ? INITIAL_BACKOFF_MS : Math.min(failed.backoffMs * 2, MAX_BACKOFF_MS);
       volumes.failures.set(name, { backoffMs, retryAtMs: clock.now() + backoffMs });
-      const message = `MountVolume.SetUp failed for volume ${JSON.stringify(name)} : ${why}`;
+      const operation = error instanceof VolumeSetUpError ? error.operation : "SetUp";
+      const message = `MountVolume.${operation} failed for volume ${JSON.stringify(specName)} : ${why}`;
       recorder.event(pod, "Warning", "FailedMount", message);
     }
   }

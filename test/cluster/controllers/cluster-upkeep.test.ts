@@ -50,14 +50,20 @@ test("controllers have upstream's names", async () => {
     "endpoint",
     "endpointslice",
     "endpointslicemirroring",
+    "ephemeral-volume",
     "event-ttl",
     "garbagecollector",
     "horizontalpodautoscaling",
     "job",
+    "local-path-provisioner",
     "namespace",
     "nodeipam",
     "nodelifecycle",
+    "persistentvolume-binder",
+    "persistentvolume-expander",
     "podgc",
+    "pv-protection",
+    "pvc-protection",
     "replicaset",
     "replicationcontroller",
     "resourcequota",
@@ -74,9 +80,10 @@ test("controllers have upstream's names", async () => {
 test("a new cluster gets service accounts, the CA and cluster-info, and then no more writes", async () => {
   await using on = await startOnStore();
   const accounts = await on.admin.list("serviceaccounts");
-  expect(accounts.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()).toEqual(
-    NAMESPACES.map((namespace) => `${namespace}/default`),
-  );
+  expect(accounts.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort()).toEqual([
+    ...NAMESPACES.map((namespace) => `${namespace}/default`),
+    "kube-system/local-path-provisioner-service-account",
+  ]);
   for (const namespace of NAMESPACES) {
     const published = await on.admin.get("configmaps", namespace, "kube-root-ca.crt");
     expect(published?.["data"]).toEqual({ "ca.crt": CA_PEM });

@@ -18,6 +18,7 @@ const LOOKUPS: ClusterLookups = {
     metadata.labels?.["app"] === "web" ? (labels) => labels?.["app"] === "web" : undefined,
   claim: () => undefined,
   volume: () => undefined,
+  volumes: () => [],
   storageClass: () => undefined,
   budgets: () => [],
 };

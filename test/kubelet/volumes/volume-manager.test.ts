@@ -286,8 +286,8 @@ const failing: readonly (readonly [string, object, string])[] = [
   ],
   [
     "a kind that is not served",
-    { persistentVolumeClaim: { claimName: "c" } },
-    "no volume plugin matched: this kubelet has none for persistentVolumeClaim volumes",
+    { nfs: { server: "s", path: "/" } },
+    "no volume plugin matched: this kubelet has none for nfs volumes",
   ],
   [
     "a path of the node",

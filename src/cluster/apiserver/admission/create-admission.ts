@@ -11,6 +11,7 @@ import { rbacEscalationCheck } from "./rbac-escalation.js";
 import { ResourceQuota } from "./resourcequota/resource-quota.js";
 import { RuntimeClass } from "./runtime-class.js";
 import { ServiceAccount } from "./service-account.js";
+import { DefaultStorageClass, PersistentVolumeClaimResize, storageObjectInUseProtection } from "./storage.js";
 import { defaultTolerationSeconds, taintNodesByCondition } from "./tolerations.js";
 
 export interface AdmissionDeps extends Ctx {
@@ -21,8 +22,8 @@ export interface AdmissionDeps extends Ctx {
 /**
  * The plugins that are enabled by default, in upstream's order.
  *
- * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits PodSecurity, the webhooks and the
- * storage plugins, which need controllers or policies that a lab does not have.
+ * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits PodSecurity and the
+ * webhooks.
  */
 export function createAdmission({ registry, clock, random, trace, auth }: AdmissionDeps): AdmissionPlugin[] {
   return [
@@ -34,6 +35,9 @@ export function createAdmission({ registry, clock, random, trace, auth }: Admiss
     taintNodesByCondition,
     new Priority(registry),
     defaultTolerationSeconds,
+    new DefaultStorageClass(registry),
+    storageObjectInUseProtection,
+    new PersistentVolumeClaimResize(registry),
     new RuntimeClass(registry),
     certificateApproval(auth.authorizer),
     certificateSigning(auth.authorizer),

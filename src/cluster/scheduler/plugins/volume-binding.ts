@@ -1,21 +1,27 @@
-import type { V1PersistentVolumeClaim, V1Volume } from "@kubernetes/client-node";
+import type { V1Volume } from "@kubernetes/client-node";
 import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
-import { matchesNodeSelectorTerm } from "../../../staging/apimachinery/corev1/node-affinity.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { isSet } from "../../../util/records.js";
+import {
+  type Claim,
+  claimNameOf,
+  isDelayBindingMode,
+  isFullyBound,
+  isReachableFrom,
+} from "../../../staging/component-helpers/storage/volume.js";
 import {
   type ClusterEvent,
   type FilterPlugin,
   NODE_EVENTS,
+  type PreBindPlugin,
   type PreFilterResult,
   type Rejection,
 } from "../framework.js";
-import type { ClusterLookups } from "../lookups.js";
-import type { NodeInfo } from "../node-info.js";
+import type { VolumeLookups } from "../lookups.js";
+import type { NodeInfo, PodInfo } from "../node-info.js";
 import type { SchedulablePod } from "../objects.js";
+import type { VolumeBinder } from "./volume-binder.js";
 
 const NAME = "VolumeBinding";
-const BIND_COMPLETED = "pv.kubernetes.io/bind-completed";
 
 /** Changes of claims, volumes and storage classes. */
 export const VOLUME_EVENTS = {
@@ -23,9 +29,6 @@ export const VOLUME_EVENTS = {
   persistentvolumes: ["PvAdd", "PvUpdate"],
   "storageclasses.storage.k8s.io": ["StorageClassAdd", "StorageClassUpdate"],
 } as const satisfies Readonly<Record<string, readonly [ClusterEvent, ClusterEvent]>>;
-
-type Claim = Wire<V1PersistentVolumeClaim>;
-export type VolumeLookups = Pick<ClusterLookups, "claim" | "volume" | "storageClass">;
 
 function rejection(reason: string): Rejection {
   return { code: "UnschedulableAndUnresolvable", plugin: NAME, reasons: [reason] };
@@ -37,24 +40,26 @@ const NO_VOLUME = rejection("node(s) unavailable due to one or more pvc(s) bound
 const CONFLICT = rejection("node(s) had volume node affinity conflict");
 
 /**
- * Keeps a pod waiting until its claims are bound, and on nodes that reach their volumes.
- * Mirrors pkg/scheduler/framework/plugins/volumebinding (PreFilter, Filter).
- * Differs: nothing binds or provisions a volume here, so a claim that waits for its first pod finds none.
+ * Keeps a pod waiting until its claims are bound or can be bound on a node, and on nodes that reach their volumes.
+ * Mirrors pkg/scheduler/framework/plugins/volumebinding (PreFilter, Filter, Reserve, PreBind).
  */
-export function volumeBinding(lookups: VolumeLookups): FilterPlugin {
+export function volumeBinding(lookups: VolumeLookups, binder: VolumeBinder): FilterPlugin & PreBindPlugin {
+  const claimsFor = ({ pod }: PodInfo) =>
+    claimsOf(pod).flatMap(({ name }) => lookups.claim(pod.metadata.namespace, name) ?? []);
   return {
     name: NAME,
     events: [...NODE_EVENTS, ...Object.values(VOLUME_EVENTS).flat()],
     preFilter: ({ pod }) => checkClaims(lookups, pod),
     skips: ({ pod }) => claimsOf(pod).length === 0,
-    filter({ pod }, node) {
-      for (const { name } of claimsOf(pod)) {
-        const claim = lookups.claim(pod.metadata.namespace, name);
-        const rejected = claim && checkVolume(lookups, claim, node);
+    filter(pod, node) {
+      const claims = claimsFor(pod);
+      for (const claim of claims.filter(isFullyBound)) {
+        const rejected = checkVolume(lookups, claim, node);
         if (rejected !== undefined) return rejected;
       }
-      return undefined;
+      return binder.find(claims, node) === undefined ? NOTHING_TO_BIND : undefined;
     },
+    reserve: (pod, node) => (claimsOf(pod.pod).length === 0 ? undefined : binder.reserve(claimsFor(pod), node)),
   };
 }
 
@@ -64,11 +69,7 @@ interface ClaimReference {
 }
 
 function claimsOf(pod: SchedulablePod): ClaimReference[] {
-  return (pod.spec?.volumes ?? []).flatMap((volume: Wire<V1Volume>): ClaimReference[] => {
-    const { persistentVolumeClaim, ephemeral, name } = volume;
-    if (isSet(persistentVolumeClaim)) return [{ name: persistentVolumeClaim.claimName, isEphemeral: false }];
-    return isSet(ephemeral) ? [{ name: `${nameOf(pod)}-${name}`, isEphemeral: true }] : [];
-  });
+  return (pod.spec?.volumes ?? []).flatMap((volume: Wire<V1Volume>) => claimNameOf(pod, volume) ?? []);
 }
 
 /** Mirrors podHasPVCs and the first part of GetPodVolumes. */
@@ -97,25 +98,14 @@ function problemOf(claim: Claim): string | undefined {
   return isTerminating(claim) ? `${title} is being deleted` : undefined;
 }
 
-/** Mirrors isPVCFullyBound. */
-function isFullyBound({ spec, metadata }: Claim): boolean {
-  return (spec?.volumeName ?? "") !== "" && metadata.annotations?.[BIND_COMPLETED] !== undefined;
-}
-
 /** Mirrors IsDelayBindingMode; a claim that names its volume does not wait. */
-function waitsForFirstConsumer({ storageClass }: VolumeLookups, { spec }: Claim): boolean {
-  const mode = storageClass(spec?.storageClassName ?? "")?.volumeBindingMode;
-  return mode === "WaitForFirstConsumer" && (spec?.volumeName ?? "") === "";
+function waitsForFirstConsumer({ storageClass }: VolumeLookups, claim: Claim): boolean {
+  return isDelayBindingMode(claim, storageClass) && (claim.spec?.volumeName ?? "") === "";
 }
 
-/** Mirrors FindPodVolumes. */
+/** Mirrors checkBoundClaims. */
 function checkVolume(lookups: VolumeLookups, claim: Claim, { node }: NodeInfo): Rejection | undefined {
-  if (!isFullyBound(claim)) return NOTHING_TO_BIND;
   const volume = lookups.volume(claim.spec?.volumeName ?? "");
   if (volume === undefined) return NO_VOLUME;
-  const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms;
-  if (terms === undefined || (node !== undefined && terms.some((term) => matchesNodeSelectorTerm(term, node)))) {
-    return undefined;
-  }
-  return CONFLICT;
+  return node === undefined || isReachableFrom(volume, node) ? undefined : CONFLICT;
 }

@@ -18,7 +18,7 @@ export function newPods({ ctx, recording, options, allocatable }: WithSources, l
   const tokens = new TokenManager(ctx);
   const podDirs = new PodDirs(options.rootDir);
   const volumes = new VolumeManager(
-    { ...recording, ...objectManagers, tokens, allocatable },
+    { ...recording, ...objectManagers, client: ctx.client, tokens, allocatable },
     { rootDir: options.rootDir, hostPaths: options.machine.hostPaths },
   );
   const podManager = new PodManager();

@@ -91,7 +91,7 @@ const table: readonly Row[] = [
     "that are being deleted keep their pod from being created, until they are gone",
     async (stage) => {
       await running(stage, 1, WITH_CLAIM);
-      const finalizers = ["kubernetes.io/pvc-protection"];
+      const finalizers = ["example.com/backup"];
       await stage.change(CLAIMS, "data-web-0", (one) => ({ ...one, metadata: { ...one.metadata, finalizers } }));
       await stage.delete(CLAIMS, "data-web-0");
       await stage.delete("pods", "web-0");
@@ -228,7 +228,7 @@ const retained: readonly (readonly [title: string, kubeVersion: string, ...story
     "1.27",
     async (stage) => {
       await running(stage, 2, retention("Retain", "Delete"));
-      const finalizers = ["kubernetes.io/pvc-protection"];
+      const finalizers = ["example.com/backup"];
       await stage.change(CLAIMS, "data-web-1", (one) => ({ ...one, metadata: { ...one.metadata, finalizers } }));
       await scale(stage, 1);
       await scale(stage, 2);

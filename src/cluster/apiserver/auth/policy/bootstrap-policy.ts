@@ -25,7 +25,7 @@ export function nodeRules(): PolicyRule[] {
  *
  * Mirrors plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_policy.go, namespace_policy.go) and
  * cmd/kubeadm/app/phases/bootstraptoken/node (AllowBootstrapTokensToPostCSRs and its neighbours).
- * Differs: keeps roles of missing components (kube-dns, heapster, volume provisioning), so that lists match upstream's;
+ * Differs: keeps roles of missing components (kube-dns, heapster, CSI provisioners), so that lists match upstream's;
  * `admin`, `edit` and `view` contain their aggregated rules from the start; no controller aggregates later ones.
  */
 export function bootstrapPolicy({ kubeVersion, withKubeadmJoin = true }: BootstrapPolicyOptions): KubeObject[] {

@@ -9,12 +9,21 @@ import type {
 } from "@kubernetes/client-node";
 import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
+import { isDefaultClass, storageClassOf } from "../../../../staging/component-helpers/storage/volume.js";
 import { AGE_COLUMN, ageOf, column, countOf, NAME_COLUMN, UNKNOWN } from "../rest/cells.js";
 import type { ResourceDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { PLAIN, specAndStatus } from "../rest/stored.js";
+import {
+  validateClaim,
+  validateClaimUpdate,
+  validateClass,
+  validateClassUpdate,
+  validateVolume,
+  validateVolumeUpdate,
+} from "./volume-validation.js";
 
-/** Volumes and storage classes: stored for kubelets and users to read. Differs: nothing binds or provisions. */
+/** Volumes and storage classes: stored for kubelets, controllers and users to read. */
 
 const GROUP_VERSION = "storage.k8s.io/v1";
 
@@ -35,15 +44,14 @@ function phaseCell({ metadata, status }: Volume): string {
   return metadata.deletionTimestamp === undefined ? (status?.phase ?? "") : "Terminating";
 }
 
-function storageClassOf({ metadata, spec }: Volume): string {
-  return metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? spec?.storageClassName ?? "";
-}
-
 export const PERSISTENT_VOLUME_CLAIMS = row(
   "v1",
   "PersistentVolumeClaim",
   "persistentvolumeclaims",
-  specAndStatus({ freshStatus: () => ({ phase: "Pending" }) }),
+  specAndStatus({
+    freshStatus: () => ({ phase: "Pending" }),
+    strategy: { validate: validateClaim, validateUpdate: validateClaimUpdate },
+  }),
   {
     shortNames: ["pvc"],
     deleteReturnsObject: true,
@@ -82,7 +90,10 @@ export const PERSISTENT_VOLUMES = row(
   "v1",
   "PersistentVolume",
   "persistentvolumes",
-  specAndStatus({ freshStatus: () => ({ phase: "Pending" }) }),
+  specAndStatus({
+    freshStatus: () => ({ phase: "Pending" }),
+    strategy: { validate: validateVolume, validateUpdate: validateVolumeUpdate },
+  }),
   {
     namespaced: false,
     shortNames: ["pv"],
@@ -166,12 +177,9 @@ const CSI_NODES = row(GROUP_VERSION, "CSINode", "csinodes", PLAIN, {
   },
 });
 
-const DEFAULT_CLASS_ANNOTATIONS = [
-  "storageclass.kubernetes.io/is-default-class",
-  "storageclass.beta.kubernetes.io/is-default-class",
-];
+const CLASS_STRATEGY = { ...PLAIN, validate: validateClass, validateUpdate: validateClassUpdate };
 
-const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", PLAIN, {
+const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", CLASS_STRATEGY, {
   namespaced: false,
   shortNames: ["sc"],
   deleteReturnsObject: true,
@@ -185,7 +193,7 @@ const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", PLA
       AGE_COLUMN,
     ],
     cells(storageClass: Wire<V1StorageClass>, nowMs) {
-      const isDefault = DEFAULT_CLASS_ANNOTATIONS.some((key) => storageClass.metadata.annotations?.[key] === "true");
+      const isDefault = isDefaultClass(storageClass);
       return [
         isDefault ? `${nameOf(storageClass)} (default)` : nameOf(storageClass),
         storageClass.provisioner,

@@ -1,0 +1,33 @@
+import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
+import { binding, role } from "../apiserver/auth/policy/notation.js";
+
+const NAMESPACE = "kube-system";
+const ACCOUNT = "local-path-provisioner-service-account";
+const ROLE = "local-path-provisioner-role";
+
+/**
+ * The class of claims that name none, as kind has it, and the account of its provisioner, which makes folders on nodes.
+ * Follows the manifest of rancher/local-path-provisioner.
+ */
+export function defaultStorageObjects(): KubeObject[] {
+  const rules = [
+    "get,list,watch core nodes,persistentvolumeclaims,pods,persistentvolumes",
+    "get,list,watch storage.k8s.io storageclasses",
+    "create,delete core pods,persistentvolumes",
+    "update,patch core persistentvolumeclaims",
+    "create,patch,update core events",
+  ];
+  return [
+    {
+      kind: "StorageClass",
+      apiVersion: "storage.k8s.io/v1",
+      metadata: { name: "standard", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+      provisioner: "rancher.io/local-path",
+      reclaimPolicy: "Delete",
+      volumeBindingMode: "WaitForFirstConsumer",
+    },
+    { kind: "ServiceAccount", apiVersion: "v1", metadata: { name: ACCOUNT, namespace: NAMESPACE } },
+    role([ROLE, ...rules], { isKubeadm: true }),
+    binding("local-path-provisioner-bind", ROLE, [`ServiceAccount ${NAMESPACE}/${ACCOUNT}`], { isKubeadm: true }),
+  ];
+}
