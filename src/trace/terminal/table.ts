@@ -17,9 +17,14 @@ export function tableLines({ columns, rows, omittedRows }: TableRows, width: num
   return [...lines, ...(omittedRows === undefined ? [] : [`... ${omittedRows} more`])];
 }
 
-/** As `tableLines`, with sentences that are wider than the terminal in several lines. */
+/** As `tableLines`; if sentences are wider than the terminal, each row is a list of its cells. */
 export function wrappedTable(table: TableRows, width: number): string[] {
-  return tableLines(table, width).flatMap((line) => (textWidth(line) > width ? wrap(line, width) : [line]));
+  const lines = tableLines(table, width);
+  const { columns, rows } = table;
+  const fits = (line: string) => textWidth(line) <= width;
+  const cells = (row: readonly string[]) => columns.map((name, i) => [`  ${name}`, row[i] ?? ""]).slice(1);
+  const lists = rows.flatMap((row) => [row[0] ?? "", ...alignedLines(cells(row)).filter((_, i) => row[i + 1] !== "")]);
+  return lines.every(fits) ? lines : lists.flatMap((line) => (fits(line) ? [line] : wrap(line, width)));
 }
 
 /** Rows as lines whose columns are aligned on a terminal, however wide. The first row has all columns. */

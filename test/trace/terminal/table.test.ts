@@ -2,6 +2,7 @@ import { Chalk } from "chalk";
 import { expect, test } from "vitest";
 import type { TraceEvent } from "../../../src/trace/events.js";
 import { renderEvent } from "../../../src/trace/terminal/render-event.js";
+import { wrappedTable } from "../../../src/trace/terminal/table.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 
@@ -55,6 +56,24 @@ test("in a table that is too wide the first column becomes headings", () => {
 
 test("if headings do not help, each row is a sentence", () => {
   expect(render(52).slice(1).join(" ")).toContain("pod default/one, container app, old running, new exited");
+});
+
+test("a table whose sentences do not fit is a list of cells, which are aligned; empty cells are left out", () => {
+  const rows = [
+    ["default/one", "app", "terminating", "held until its status comes"],
+    ["default/two", "", "syncing", "working"],
+  ];
+  const columns = ["pod", "container", "phase", "doing"];
+  expect(wrappedTable({ columns, rows }, 40)).toEqual([
+    "default/one",
+    "  container  app",
+    "  phase      terminating",
+    "  doing      held until its status comes",
+    "default/two",
+    "  phase      syncing",
+    "  doing      working",
+  ]);
+  expect(wrappedTable({ columns, rows }, 72)).toHaveLength(3);
 });
 
 test("wants returns true while one sink keeps events of the level", () => {

@@ -38,9 +38,9 @@ function tableOf(title: string, value: unknown): StateTable | undefined {
   const items = Array.isArray(value) ? value.slice(0, MAX_ROWS) : undefined;
   if (items?.every(isRecord) === true && items.length > 0) {
     const columns = [...new Set(items.flatMap((item) => Object.keys(item)))].filter((key) =>
-      items.some((item) => item[key] !== undefined && cellOf(item[key]) !== ""),
+      items.some((item) => item[key] !== undefined && cellOf(item[key], key) !== ""),
     );
-    return { title, columns, rows: items.map((item) => columns.map((key) => cellOf(item[key]))) };
+    return { title, columns, rows: items.map((item) => columns.map((key) => cellOf(item[key], key))) };
   }
   if (items !== undefined && items.length > 0)
     return { title, columns: [title], rows: items.map((item) => [cellOf(item)]) };
@@ -49,9 +49,15 @@ function tableOf(title: string, value: unknown): StateTable | undefined {
   return { title, columns: ["name", "value"], rows: rows.map(([key, one]) => [key, cellOf(one)]) };
 }
 
-function cellOf(value: unknown): string {
+function cellOf(value: unknown, key = ""): string {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value) && value.length === 0) return "";
+  // A time of the cluster, and flags: those that are set.
+  if (key === "sinceMs") return new Date(Number(value)).toISOString().slice(11, -1);
+  if (key === "flags")
+    return Object.keys(value)
+      .filter((name) => Reflect.get(Object(value), name) === true)
+      .join(", ");
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 3)}...` : text;
 }

@@ -42,6 +42,16 @@ describe("the state of a window is shown as tables", () => {
   for (const [line, output] of others) {
     test(`not a state: ${line} ${output}`, () => assert.equal(stateTables(line, output), undefined));
   }
+  test("flags are those that are set, and times have no date", () => {
+    const workers = [{ pod: "web", sinceMs: 1_795_885_570_626, ageMs: 20, flags: { evicted: true, deleted: false } }];
+    assert.deepEqual(stateTables(LINE, JSON.stringify({ workers })), [
+      {
+        title: "workers",
+        columns: ["pod", "sinceMs", "ageMs", "flags"],
+        rows: [["web", "17:06:10.626", "20", "evicted"]],
+      },
+    ]);
+  });
   test("long values and long lists are cut", () => {
     const [table] = stateTables(LINE, JSON.stringify({ pods: Array(30).fill({ name: "x".repeat(100) }) })) ?? [];
     assert.equal(table?.rows.length, 12);
