@@ -1,4 +1,5 @@
 import type { Secrets } from "../trace/redaction/secrets.js";
+import type { ShowFact } from "../trace/terminal/terminal-sink.js";
 import type { UnbrokenLines } from "../trace/terminal/unbroken.js";
 import type { TraceSink } from "../trace/trace.js";
 import type { Clock } from "../util/clock.js";
@@ -37,12 +38,13 @@ export interface ProgramEdge extends ProcessContext {
   readonly sink?: TraceSink;
   /** the sentences of facts in the reader's language; default: English, at a terminal the terminal's language */
   readonly say?: ((sentence: string) => string) | undefined;
-  /** gets the lines of the trace on stderr, and those of a result on stdout that is wrapped or not English */
+  /** shows the facts that stderr would show */
+  readonly showFact?: ShowFact | undefined;
+  /** gets the lines of a result on stdout that is wrapped or not English, before they are wrapped */
   readonly onLines?: OnLines | undefined;
 }
 
-/** Gets the printed lines, before they are wrapped. */
-export type OnLines = (stream: "stdout" | "stderr", lines: UnbrokenLines) => void;
+export type OnLines = (lines: UnbrokenLines) => void;
 
 /** This program, passed down from the top: labs and the small kubectl run its commands in this process. */
 export interface Program {

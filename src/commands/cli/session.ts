@@ -46,6 +46,7 @@ export class CliSession implements CliContext {
   #say: Say | undefined;
   #resultSay: Say | undefined;
   readonly onLines: ProgramEdge["onLines"];
+  readonly showFact: ProgramEdge["showFact"];
   #exitCode = 0;
 
   constructor(
@@ -64,6 +65,7 @@ export class CliSession implements CliContext {
     this.#say = edge.say;
     this.#resultSay = edge.say;
     this.onLines = edge.onLines;
+    this.showFact = edge.showFact;
   }
 
   /** Aborts on Ctrl-C and when the start takes too long. */
@@ -162,7 +164,7 @@ export class CliSession implements CliContext {
   print(result: PrintedResult): void {
     const { json, isProse = false } = result;
     const { text: plain, lines } = worded(result, this.#resultSay);
-    if (lines !== undefined && this.#output.json !== true) this.onLines?.("stdout", lines);
+    if (lines !== undefined && this.#output.json !== true) this.onLines?.(lines);
     this.#running?.calm?.flush();
     const { stdout } = this.streams;
     const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);

@@ -1,11 +1,9 @@
 import type { ChalkInstance } from "chalk";
 import type { ProgramEdge } from "../../testbed/context.js";
 import type { ClockOptions } from "../../testbed/target/target.js";
-import type { TraceEvent } from "../../trace/events.js";
 import type { Secrets } from "../../trace/redaction/secrets.js";
 import { CalmSink } from "../../trace/terminal/calm.js";
 import { TerminalSink } from "../../trace/terminal/terminal-sink.js";
-import { unbrokenLines } from "../../trace/terminal/unbroken.js";
 import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
 import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
 import type { Say } from "../../util/i18n/sentences.js";
@@ -18,7 +16,7 @@ import { formatOf } from "./trace-file.js";
 const DEFAULT_VERBOSITY = 1;
 
 /** The run whose trace starts. */
-export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams" | "onLines"> {
+export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams" | "showFact"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
   /** also get the run's facts, by its clock */
@@ -76,11 +74,7 @@ function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Leve
     say: session.say,
   };
   const isAsked = session.output.verbosity !== undefined;
-  const { onLines } = session;
-  const out = {
-    write: (text: string) => line.write(text),
-    onShown: (event: TraceEvent, depth: number) => onLines?.("stderr", unbrokenLines(event, depth, options)),
-  };
+  const out = { write: (text: string) => line.write(text), show: session.showFact };
   if (isAsked || stderr.isTTY !== true) return new TerminalSink(options, out, !isAsked);
   const home = session.env["HOME"];
   const link = linker(stderr, options.chalk.level > 0);

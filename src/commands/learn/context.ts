@@ -26,7 +26,7 @@ export interface LearnOptions {
 export interface LearnContext extends LabContext {
   readonly context: CliContext;
   /** the stream of a lab's messages */
-  renderer(stream: "stdout" | "stderr"): LabRenderer;
+  renderer(stream: "stdout" | "stderr", hasKeys?: boolean): LabRenderer;
   /** the same with other labs */
   withLibrary(library: LabLibrary): LearnContext;
   /** the same in the language that a lab was started in, unless `--lang` chose one for this command */
@@ -78,10 +78,10 @@ function environmentIn(
     },
     unicode: hasUnicode(context.env),
     isColoured: (stream) => chalk(stream).level > 0,
-    renderer: (stream) => {
+    renderer: (stream, hasKeys = false) => {
       const out = context.streams[stream];
       const width = () => out.columns ?? PLAIN_WIDTH;
-      return new LabRenderer({ chalk: chalk(stream), width, say, unicode: hasUnicode(context.env) }, out);
+      return new LabRenderer({ chalk: chalk(stream), width, say, unicode: hasUnicode(context.env), hasKeys }, out);
     },
   };
 }

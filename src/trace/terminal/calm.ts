@@ -9,7 +9,7 @@ import { Fold } from "./fold.js";
 import type { TerminalOptions } from "./options.js";
 import { ACTOR_WIDTH, factText, renderEvent, TIME_WIDTH } from "./render-event.js";
 import { Depths } from "./terminal-sink.js";
-import { printable, wrap } from "./text.js";
+import { printable, shortNames, wrap } from "./text.js";
 import { TraceSummary } from "./trace-summary.js";
 
 export interface CalmOptions extends TerminalOptions {
@@ -165,10 +165,7 @@ export class CalmSink implements TraceSink {
   /** Random names and the home folder are long and say little. */
   #shorten(text: string): string {
     const { home, unicode } = this.options;
-    const dots = unicode ? "…" : "...";
-    const short = text.replace(/[\w-]{41,}/g, (word) =>
-      /\d/.test(word) && /[A-Z]|^[0-9a-f]+$/.test(word) ? `${word.slice(0, 14)}${dots}${word.slice(-5)}` : word,
-    );
+    const short = shortNames(text, unicode);
     return home === undefined || home.length < 2 ? short : short.replaceAll(`${home}/`, "~/");
   }
 }

@@ -83,7 +83,7 @@ export class Fold {
 }
 
 /** A text without the names of objects (`default/web-1`), without what is quoted, and without words that have digits. */
-function formOf(text: string): string {
+export function formOf(text: string): string {
   return text
     .replace(/"[^"]*"/g, '""')
     .replace(/[^\s:]+/g, (word) => (word.includes("/") ? "/" : word))

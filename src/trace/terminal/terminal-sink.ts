@@ -23,18 +23,21 @@ export class Depths {
   }
 }
 
+/** Shows an event. @param depth as in `Depths` @param options of the trace, in the reader's language */
+export type ShowFact = (event: TraceEvent, depth: number, options: TerminalOptions) => void;
+
 /** Renders each event as aligned lines: seconds, actor, sign, text; details follow, dimmed. */
 export class TerminalSink implements TraceSink {
   readonly #depths = new Depths();
   readonly #fold: Fold | undefined;
 
   /**
-   * @param out.onShown also gets each event that is shown, and its depth
+   * @param out.show shows the events instead of `write`
    * @param folds whether many facts of one form are counted; default: each is shown
    */
   constructor(
     readonly options: TerminalOptions,
-    readonly out: { write(text: string): unknown; onShown?(event: TraceEvent, depth: number): void },
+    readonly out: { write(text: string): unknown; readonly show?: ShowFact | undefined },
     folds = false,
     clock: Pick<Clock, "timer"> = new SystemClock(),
   ) {
@@ -57,7 +60,8 @@ export class TerminalSink implements TraceSink {
   }
 
   #write(event: TraceEvent, depth: number): void {
-    this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
-    this.out.onShown?.(event, depth);
+    const { show } = this.out;
+    if (show !== undefined) show(event, depth, this.options);
+    else this.out.write(`${renderEvent(event, depth, this.options).join("\n")}\n`);
   }
 }

@@ -20,6 +20,24 @@ export function shortenWords(text: string): string {
   });
 }
 
+/** A container's ID, but neither a digest nor a part of a path; and a UID. */
+const ID = /(?<![\w:-]|\w\/)[0-9a-f]{32,64}(?![\w/-])/g;
+const UID = /(?<![\w/-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w/-])/g;
+
+/** IDs by their beginning, as crictl and kubectl show them, and short names. */
+export function shortIds(text: string, unicode: boolean): string {
+  const short = text.replace(ID, (id) => id.slice(0, 12)).replace(UID, (uid) => uid.slice(0, 8));
+  return shortNames(short, unicode, /(?<![\w:/-])[\w-]{41,}/g);
+}
+
+/** Random names such as those of certificate requests are long and say little. */
+export function shortNames(text: string, unicode: boolean, names = /[\w-]{41,}/g): string {
+  const dots = unicode ? "…" : "...";
+  return text.replace(names, (word) =>
+    /\d/.test(word) && /[A-Z]|^[0-9a-f]+$/.test(word) ? `${word.slice(0, 14)}${dots}${word.slice(-5)}` : word,
+  );
+}
+
 const LONG_LIST = 400;
 const SHOWN_ITEMS = 10;
 

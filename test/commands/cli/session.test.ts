@@ -74,21 +74,26 @@ test("a command that has started has no such limit, and leaves no timer", async 
   assert.equal(session.startFailure, undefined);
 });
 
-test.each([40, 60, 80, 120])("at %d columns, who runs a command is told its lines unbroken", async (columns) => {
-  const told: string[] = [];
-  const stderr = Object.assign(new PassThrough(), { columns });
-  const onLines: ProgramEdge["onLines"] = (stream, { english }) =>
-    void told.push(...english.map((line) => `${stream}: ${line.slice(8)}`));
-  const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, { onLines });
-  session.useOutput({ verbosity: 1, color: false });
-  await session.load();
-  const { trace } = session.session({});
-  const text = `${"/a-long-path".repeat(12)} has many folders`;
-  trace.emit({ kind: "note", text }, { actor: "user", level: 1 });
-  trace.emit({ kind: "note", text: "not shown" }, { actor: "user", level: 2 });
-  session.print({ text: SENTENCE, json: SENTENCE, lines: { english: [SENTENCE], shown: [SENTENCE] } });
-  assert.deepEqual(told, [`stderr: user         ${text}`, `stdout: ${SENTENCE.slice(8)}`]);
-});
+test.each([40, 60, 80, 120])(
+  "at %d columns, a caller gets the facts of the trace instead of stderr, and the lines of a result unbroken",
+  async (columns) => {
+    const told: string[] = [];
+    const stderr = Object.assign(new PassThrough(), { columns });
+    const onLines: ProgramEdge["onLines"] = ({ english }) => void told.push(...english);
+    const showFact: ProgramEdge["showFact"] = (event) =>
+      void told.push(event.kind === "note" ? event.text : event.kind);
+    const session = open({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, { onLines, showFact });
+    session.useOutput({ verbosity: 1, color: false });
+    await session.load();
+    const { trace } = session.session({});
+    const text = `${"/a-long-path".repeat(12)} has many folders`;
+    trace.emit({ kind: "note", text }, { actor: "user", level: 1 });
+    trace.emit({ kind: "note", text: "not shown" }, { actor: "user", level: 2 });
+    session.print({ text: SENTENCE, json: SENTENCE, lines: { english: [SENTENCE], shown: [SENTENCE] } });
+    assert.deepEqual(told, [text, SENTENCE]);
+    assert.equal(stderr.read(), null);
+  },
+);
 
 test.each([undefined, 5, 30])("a command of a lab reports by the lab's clock, also with --speed %s", async (speed) => {
   const clusterClock = new FakeClock();

@@ -2,9 +2,9 @@ import type { ChalkInstance } from "chalk";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import type { TraceEvent } from "../../../trace/events.js";
 import { factText } from "../../../trace/terminal/render-event.js";
-import { printable } from "../../../trace/terminal/text.js";
+import { printable, shortIds } from "../../../trace/terminal/text.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
-import { wrap } from "../../../util/text/text-width.js";
+import { fitted, wrap } from "../../../util/text/text-width.js";
 
 /** Of the column of times. */
 const TIME_WIDTH = 13;
@@ -29,14 +29,18 @@ export function evidenceLines(
   const { say, width, unicode } = options;
   const style = { ...options, say: undefined, verbosity: 2, startMs: 0 } as const;
   const margin = " ".repeat(TIME_WIDTH);
+  const etc = unicode ? "…" : "...";
   const lines = facts.flatMap((fact, i) => {
     const seconds = `+${((afterMs[i] ?? 0) / 1000).toFixed(3)} s`;
     const actor = fact.instance === undefined ? fact.actor : `${fact.actor} ${fact.instance}`;
-    const { sign, text, details: reasons } = factText(withoutPlace(inShort(fact, unicode ? "…" : "...")), style);
+    const { sign, text, details: reasons } = factText(withoutPlace(inShort(fact, etc)), style);
     const read = shows[i] ?? null;
     const below = read === null ? [] : [...(fact.kind === "table" ? [] : reasons), ...read].slice(-MAX_DETAILS);
-    const [first = "", ...more] = wrap(`${actor} ${sign} ${withoutEnd(fact, text, say)}`, width() - TIME_WIDTH);
-    const details = below.flatMap((one) => wrap(printable(one), width() - TIME_WIDTH - 2));
+    const room = width() - TIME_WIDTH;
+    const sentence = shortIds(`${actor} ${sign} ${withoutEnd(fact, text, say)}`, unicode);
+    // The whole command is above.
+    const [first = "", ...more] = text.startsWith("$ ") ? [fitted(sentence, room, etc)] : wrap(sentence, room);
+    const details = below.flatMap((one) => wrap(shortIds(printable(one), unicode), room - 2));
     return [
       `${seconds.padStart(TIME_WIDTH - 1)} ${first}`,
       ...more.map((line) => `${margin}${line}`),

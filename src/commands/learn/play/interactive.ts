@@ -59,7 +59,7 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
   }
   let preparing = context.progress(say("preparing"));
   let isPrepared = false;
-  const reporter = new LabReporter(env, "stderr");
+  const reporter = new LabReporter(env, "stderr", options.exam === undefined);
   const speaker = new Speaker((message) => {
     // The prompt shows the choices.
     if (message.kind !== "question") reporter.tell(options.exam === undefined ? message : withoutHelp(message));

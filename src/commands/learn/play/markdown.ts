@@ -48,6 +48,9 @@ export function renderCode(text: string, chalk: ChalkInstance): string {
   return text.replace(CODE_SPAN, (code) => chalk.cyan(code.slice(1, -1)));
 }
 
+/** A text for prompts and waits, which have no Markdown. */
+export const withoutCode = (text: string): string => text.replaceAll("`", "");
+
 function inline(text: string, chalk: ChalkInstance): string {
   const codes: string[] = [];
   const keep = (code: string) => {

@@ -1,20 +1,13 @@
-import type { ChalkInstance } from "chalk";
 import { HINT_PRICE } from "../../../lab/labs/progress/result.js";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import { wrappedTable } from "../../../trace/terminal/table.js";
-import { printable } from "../../../trace/terminal/text.js";
-import type { MessageKey, Say } from "../../../util/i18n/catalogue.js";
+import { printable, shortIds } from "../../../trace/terminal/text.js";
+import type { MessageKey } from "../../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../../util/text/text-width.js";
 import { continuedLine } from "../../cli/continued-line.js";
 import { evidenceLines } from "./evidence.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
-
-export interface RenderOptions {
-  readonly chalk: ChalkInstance;
-  readonly width: () => number;
-  readonly say: Say;
-  readonly unicode: boolean;
-}
+import { type RenderOptions, ShownTrace } from "./step-trace.js";
 
 /** A word of a shell line, with its quoted parts. */
 const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s'"])+/g;
@@ -47,11 +40,14 @@ const BEFORE_TEXT = /answer|evidence|look|table|upstream|verdict/;
 /** Renders a lab's messages for a terminal, except waits, which are one changing line. */
 export class LabRenderer {
   #last = "";
+  readonly #trace: ShownTrace;
 
   constructor(
     readonly options: RenderOptions,
     readonly out: { write(text: string): unknown },
-  ) {}
+  ) {
+    this.#trace = new ShownTrace(options);
+  }
 
   get #width(): number {
     return Math.min(this.options.width(), MAX_WIDTH);
@@ -61,7 +57,7 @@ export class LabRenderer {
     const isApart = message.kind === "text" && BEFORE_TEXT.test(this.#last);
     if (message.kind === "output") this.out.write(message.text);
     else {
-      const lines = this.#lines(message);
+      const lines = [...this.#trace.countBefore(message), ...this.#lines(message)];
       if (isApart && lines.length > 0) lines.unshift("");
       if (lines.length > 0) this.out.write(`${lines.join("\n")}\n`);
     }
@@ -96,6 +92,8 @@ export class LabRenderer {
         return ["", ...wrap(say("doneElsewhere"), this.#width)];
       case "running":
         return ["", ...typedLines(message.line, this.#width).map((line) => chalk.dim(line))];
+      case "trace":
+        return [...this.#trace.take(message)];
       case "exit":
         return message.code === 0 ? [] : [chalk.yellow(say("exitCode", { code: message.code }))];
       case "question":
@@ -126,7 +124,8 @@ export class LabRenderer {
       case "evidence":
         return evidenceLines(message, this.options);
       case "table": {
-        const { title, ...table } = message;
+        const { title, columns } = message;
+        const table = { columns, rows: message.rows.map((row) => row.map((cell) => shortIds(cell, unicode))) };
         const lines = wrappedTable(table, this.options.width() - 2).map((line) => `  ${printable(line)}`);
         return (title === "" ? lines : [`  ${title}`, ...lines]).map((line) => chalk.dim(line));
       }

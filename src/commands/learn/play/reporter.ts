@@ -8,8 +8,9 @@ export class LabReporter {
   readonly #renderer: LabRenderer;
   readonly #waiting: WaitingLine;
 
-  constructor(env: LearnContext, stream: "stdout" | "stderr") {
-    this.#renderer = env.renderer(stream);
+  /** @param hasKeys whether a key shows the whole trace */
+  constructor(env: LearnContext, stream: "stdout" | "stderr", hasKeys = false) {
+    this.#renderer = env.renderer(stream, hasKeys);
     this.#waiting = new WaitingLine(env);
   }
 

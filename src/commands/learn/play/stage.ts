@@ -14,6 +14,7 @@ import type { LearnContext } from "../context.js";
 import { runShell } from "../shell.js";
 import type { ExamTime } from "./exam.js";
 import { stepsOf } from "./live.js";
+import { withoutCode } from "./markdown.js";
 import { showPage } from "./page.js";
 import { choose, isPlain, type Question } from "./prompt.js";
 import type { LabReporter } from "./reporter.js";
@@ -69,9 +70,7 @@ export class Stage {
     const { goal, title } = this.options.session.stepText;
     const { unicode } = this.env.renderer("stderr").options;
     // The cursor is after the shell's prompt.
-    this.env.notice(
-      `\n${unicode ? "✓" : "+"} ${this.env.say("shellDone", { goal: (goal || title).replaceAll("`", "") })}`,
-    );
+    this.env.notice(`\n${unicode ? "✓" : "+"} ${this.env.say("shellDone", { goal: withoutCode(goal || title) })}`);
   }
 
   /** @returns false: the learner leaves */
@@ -136,12 +135,11 @@ export class Stage {
     if (!isPresented) return { lines: ["", say("nextStep", { title: stepText.title }), ...left], keys };
     if (step !== undefined && "predict" in step) {
       const isIncident = session.definition.kind === "incident";
-      const choices = session.choices().map(({ key, text }) => ({ value: key, name: text.replaceAll("`", "") }));
+      const choices = session.choices().map(({ key, text }) => ({ value: key, name: withoutCode(text) }));
       return { lines: ["", say(isIncident ? "predictIncident" : "predictFirst"), ...left], choices, keys };
     }
     const { unicode } = this.env.renderer("stderr").options;
-    const goal =
-      step !== undefined && "check" in step ? [`${unicode ? "○" : "o"} ${stepText.goal.replaceAll("`", "")}`] : [];
+    const goal = step !== undefined && "check" in step ? [`${unicode ? "○" : "o"} ${withoutCode(stepText.goal)}`] : [];
     return { lines: ["", ...goal, ...left], keys };
   }
 
@@ -243,11 +241,11 @@ export class Stage {
 
   #showTrace(): void {
     const { session, environment } = this.options;
-    const facts = session.picture().facts.slice(-MAX_TRACE);
+    const facts = session.trace().slice(-MAX_TRACE);
     const { stderr } = this.env.context.streams;
     const { chalk, unicode, width } = this.env.renderer("stderr").options;
     const startMs = facts[0]?.atMs ?? 0;
-    const options = { chalk, unicode, width, verbosity: 1, startMs, say: environment.sayFact } as const;
+    const options = { chalk, unicode, width, verbosity: 3, startMs, say: environment.sayFact } as const;
     const sink = new TerminalSink(options, stderr);
     for (const fact of facts) sink.write(fact);
   }

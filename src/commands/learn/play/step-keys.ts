@@ -25,7 +25,10 @@ export interface StepKeyOptions {
 }
 
 /** The state of a session that decides which keys work. */
-export type KeyState = Pick<LabSession, "step" | "isPresented" | "isLookedAt" | "isNoticed" | "isSolvable" | "hasHint">;
+export type KeyState = Pick<
+  LabSession,
+  "step" | "isPresented" | "isLookedAt" | "isNoticed" | "isSolvable" | "hasHint" | "hasTrace"
+>;
 
 /** The keys that work now: at a step, or between a verdict and the next step. Pure. */
 export function stepKeys(session: KeyState, { say, isExam, canSetSpeed }: StepKeyOptions): readonly KeyHint[] {
@@ -42,7 +45,7 @@ export function stepKeys(session: KeyState, { say, isExam, canSetSpeed }: StepKe
     ...leave,
   ];
   const trace = of(!isExam, "t", ACTIONS.trace, say("keyTrace"));
-  const { step, isPresented, isLookedAt, isNoticed, isSolvable, hasHint } = session;
+  const { step, isPresented, isLookedAt, isNoticed, isSolvable, hasHint, hasTrace } = session;
   if (!isPresented) {
     const why = of(!isExam, "w", ACTIONS.why, say("keyWhy"));
     return [...of(true, "n", ACTIONS.go, say("keyNext")), ...why, ...trace, ...always];
@@ -57,7 +60,7 @@ export function stepKeys(session: KeyState, { say, isExam, canSetSpeed }: StepKe
     ...of(isElsewhere, "r", ACTIONS.solve, say("keyRun")),
     ...of(hasHint && !isExam, "h", ACTIONS.hint, say("keyHint")),
     ...of(isSolvable && !isElsewhere && !isExam, "d", ACTIONS.solve, say("keySolution")),
-    ...(isTask ? trace : []),
+    ...(isTask || hasTrace ? trace : []),
     ...always,
   ];
 }

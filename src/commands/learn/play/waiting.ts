@@ -2,6 +2,7 @@ import type { LabMessage } from "../../../lab/labs/session/message.js";
 import type { Progress } from "../../../testbed/context.js";
 import { fitted, textWidth, wrap } from "../../../util/text/text-width.js";
 import type { LearnContext } from "../context.js";
+import { withoutCode } from "./markdown.js";
 
 type Waiting = LabMessage & { kind: "waiting" };
 
@@ -67,7 +68,7 @@ export class WaitingLine {
 
   #text({ want: goal, seen, leftMs }: Waiting): string {
     // One line has no room for Markdown.
-    const want = goal.replaceAll("`", "");
+    const want = withoutCode(goal);
     const seconds = Math.ceil(leftMs / 1000);
     return seen === ""
       ? this.env.say("waitingBlind", { want, seconds })

@@ -1,4 +1,5 @@
 import type { TraceEvent } from "../../../trace/events.js";
+import type { TerminalOptions } from "../../../trace/terminal/options.js";
 import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
 
 /** The output of a command, up to now or complete. */
@@ -15,7 +16,15 @@ export interface CommandResult {
   readonly lines?: Readonly<Record<"stdout" | "stderr", UnbrokenLines>>;
 }
 
-export type OutputListener = (stream: "stdout" | "stderr", text: string) => void;
+/** A fact of the trace of a command in this process. */
+export interface ShownFact {
+  readonly event: TraceEvent;
+  readonly lines: UnbrokenLines;
+  /** of the trace, in the learner's language */
+  readonly options: TerminalOptions;
+}
+
+export type OutputListener = (stream: "stdout" | "stderr", text: string, fact?: ShownFact) => void;
 
 /** A background command. */
 export interface KeptCommand {

@@ -1,8 +1,11 @@
 import { spawn } from "node:child_process";
-import { PassThrough } from "node:stream";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import type { OnLines, Program } from "../../../testbed/context.js";
 import { RecentFacts } from "../../../trace/file/recent-facts.js";
-import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
+import type { ShowFact } from "../../../trace/terminal/terminal-sink.js";
+import { type UnbrokenLines, unbrokenLines } from "../../../trace/terminal/unbroken.js";
 import type { TraceSink } from "../../../trace/trace.js";
 import { onAbort } from "../../../util/async/abort.js";
 import { type Clock, SystemClock } from "../../../util/clock.js";
@@ -43,12 +46,16 @@ const MAX_FACTS = 2_000;
 /** Shells start background jobs with SIGINT ignored, so SIGTERM follows. */
 const HARDER = ["SIGINT", "SIGTERM", "SIGKILL"] as const;
 
+/** The file that a line reads, and a command whose output is a part of the line. */
+const INPUT = / < ([\w.-]+)$/;
+const SUBSTITUTION = /\$\(([^()]*)\)/g;
+
 /** A shell's exit code for an unknown program. */
 const EXIT_NOT_FOUND = 127;
 
 /**
- * Runs a lab's commands: a simple `kubelab` line in this process, without the cost of a start; other lines in a shell,
- * which also finds `kubelab`.
+ * Runs a lab's commands: a simple `kubelab` line in this process, also with `$(...)` or `< FILE`, without the cost of a
+ * start; other lines in a shell, which also finds `kubelab`.
  */
 export class LabRunner implements CommandRunner {
   constructor(readonly deps: RunnerDeps) {}
@@ -66,13 +73,23 @@ export class LabRunner implements CommandRunner {
   }
 
   #start(line: string, onOutput: OutputListener | undefined): KeptCommand {
-    const words = plainWords(line);
+    const [program] = plainWords(line.replace(SUBSTITUTION, "_").replace(INPUT, "")) ?? [];
     return this.deps.facts.command(line, () =>
-      words?.[0] === "kubelab" ? this.#inProcess(words.slice(1), onOutput) : this.#inShell(line, onOutput),
+      program === "kubelab" ? this.#inProcess(line, onOutput) : this.#inShell(line, onOutput),
     );
   }
 
-  #inProcess(argv: readonly string[], onOutput: OutputListener | undefined): KeptCommand {
+  /** The arguments of a `kubelab` line, with the output of each `$(...)`. */
+  async #argvOf(line: string): Promise<readonly string[]> {
+    let filled = line.replace(INPUT, "");
+    for (const [whole, inner = ""] of line.matchAll(SUBSTITUTION)) {
+      const { stdout } = await this.#inShell(inner, undefined).ended;
+      filled = filled.replace(whole, () => stdout.trimEnd());
+    }
+    return (plainWords(filled) ?? filled.trim().split(/\s+/)).slice(1);
+  }
+
+  #inProcess(line: string, onOutput: OutputListener | undefined): KeptCommand {
     const { program, random, clock, env, folder, facts, self, columns, isColoured, say } = this.deps;
     const own = new RecentFacts(MAX_FACTS);
     const record = new Recording(onOutput, { facts: () => own.since() });
@@ -87,8 +104,8 @@ export class LabRunner implements CommandRunner {
       },
     };
     const stop = new AbortController();
-    const stdin = new PassThrough();
-    stdin.end();
+    const [, file] = INPUT.exec(line) ?? [];
+    const stdin = file === undefined ? Readable.from([]) : createReadStream(join(folder, file)).on("error", () => {});
     const stream = (name: "stdout" | "stderr") => {
       const out = new PassThrough();
       out.setEncoding("utf8");
@@ -96,19 +113,21 @@ export class LabRunner implements CommandRunner {
       return Object.assign(out, { columns });
     };
     const streams = { stdin, stdout: stream("stdout"), stderr: stream("stderr") };
-    const ended = program
-      .run(argv, "lab", {
-        env: { ...env, FORCE_COLOR: isColoured ? "1" : "0" },
-        cwd: folder,
-        streams,
-        random,
-        self,
-        signal: stop.signal,
-        clusterClock: clock,
-        sink,
-        onLines: record.addLines,
-        ...defined({ say }),
-      })
+    const edge = {
+      env: { ...env, FORCE_COLOR: isColoured ? "1" : "0" },
+      cwd: folder,
+      streams,
+      random,
+      self,
+      signal: stop.signal,
+      clusterClock: clock,
+      sink,
+      showFact: record.addFact,
+      onLines: record.addLines,
+      ...defined({ say }),
+    };
+    const ended = this.#argvOf(line)
+      .then((argv) => program.run(argv, "lab", edge))
       .then((code) => record.end(code));
     return {
       get result() {
@@ -202,7 +221,15 @@ class Recording {
     readonly known: Pick<CommandResult, "facts" | "meanwhile">,
   ) {}
 
-  readonly addLines: OnLines = (stream, lines) => this.#lines[stream].add(lines);
+  readonly addLines: OnLines = (lines) => this.#lines.stdout.add(lines);
+
+  readonly addFact: ShowFact = (event, depth, options) => {
+    const lines = unbrokenLines(event, depth, options);
+    this.#lines.stderr.add(lines);
+    const text = `${lines.shown.join("\n")}\n`;
+    this.#stderr += text;
+    if (!this.isHushed) this.onOutput?.("stderr", text, { event, lines, options });
+  };
 
   add(stream: "stdout" | "stderr", text: string): void {
     if (stream === "stdout") this.#stdout += plain(text);

@@ -143,8 +143,8 @@ export const check: z.ZodType<Check> = z.lazy(() =>
 const objectPath = z.string().regex(/^\/apis?\/\S+[^/\s]$/, catalogueText("schemaPath"));
 
 const value = z.union([z.string(), z.number(), z.boolean()]);
-/** Runs a command to its end; an exit code other than `exit` is a failure. */
-const runAction = z.strictObject({ run: text, exit: z.number().int().default(0) });
+/** Runs a command to its end; an exit code other than `exit` is a failure. `any`: the outcomes differ in it. */
+const runAction = z.strictObject({ run: text, exit: z.union([z.number().int(), z.literal("any")]).default(0) });
 /**
  * Runs a command in the background until `stop` or the lab's end. `until` matches the output of a command that has
  * started.
@@ -183,6 +183,9 @@ const action: z.ZodType<Action> = byKey<Action>("schemaAction", {
 /** A file of the Kubernetes repository at v1.25 and the function: `pkg/kubelet/pleg/generic.go relist`. */
 const upstream = z.string().regex(/^(pkg|cmd|staging|plugin)\/[\w./-]+\.go \w+$/, catalogueText("schemaUpstream"));
 
+/** Patterns of the lines that the trace of the step's commands is about. Default: those of its checks, and of `observe` steps. */
+const shows = z.array(pattern).min(1).max(8).optional();
+
 const readStep = z.strictObject({ id, read: z.literal(true), upstream: upstream.optional() });
 /**
  * A command for the learner to run: here, or in another terminal (`elsewhere`). `keep` runs it in the background under
@@ -196,6 +199,7 @@ const doStep = z.strictObject({
   keep: z.boolean().default(false),
   until: pattern.optional(),
   expect: check.optional(),
+  shows,
 });
 /** A question; then `run`; then the outcome whose check succeeds is the right answer. Exactly one must succeed. */
 const predictStep = z.strictObject({
@@ -203,6 +207,7 @@ const predictStep = z.strictObject({
   predict: z.array(id).min(2).max(6),
   run: z.array(action).min(1),
   outcomes: z.record(id, check),
+  shows,
 });
 /** The lines of a command's output to look at; each pattern must match. */
 const observeStep = z.strictObject({ id, observe: id, lines: z.array(pattern).min(1), upstream });
@@ -215,6 +220,7 @@ const checkStep = z.strictObject({
   check,
   solve: z.array(action).min(1),
   mistakes: z.record(id, pattern).optional(),
+  shows,
 });
 
 export type ReadStep = z.infer<typeof readStep>;
@@ -300,6 +306,8 @@ export const definition = z.strictObject({
     })
     .prefault({}),
   vars: z.record(z.string().regex(/^[a-z][a-zA-Z0-9]*$/, catalogueText("schemaVariableName")), variable).default({}),
+  /** patterns of steps of a trace that earlier labs explain: such a stage is one line */
+  explained: z.array(pattern).default([]),
   setup: z.array(action).default([]),
   /** checks that must succeed before the first step */
   begin: z.array(check).min(1),

@@ -87,8 +87,8 @@ export class LabRuns implements AsyncDisposable {
     const changed = () => {
       for (const follower of this.#followers) follower(name);
     };
-    const kept = this.environment.runner.keep(line, (stream, text) => {
-      onOutput?.(stream, text);
+    const kept = this.environment.runner.keep(line, (stream, text, fact) => {
+      onOutput?.(stream, text, fact);
       changed();
     });
     this.#kept.set(name, kept);
@@ -126,7 +126,7 @@ export class LabRuns implements AsyncDisposable {
   ): Promise<void> {
     if ("run" in action) {
       const result = await this.run(name, action.run, onOutput, signal);
-      if (result.code !== action.exit) {
+      if (action.exit !== "any" && result.code !== action.exit) {
         const values = { command: action.run, code: result.code ?? "-", wanted: action.exit };
         throw new LabBroken(`${this.words.say("brokenRun", values)}\n${tail(result)}`);
       }

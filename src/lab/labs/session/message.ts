@@ -1,3 +1,4 @@
+import type { TraceEvent } from "../../../trace/events.js";
 import type { Evidence } from "../checks/evidence.js";
 import type { StateTable } from "../checks/state-table.js";
 import type { StepType } from "../format/steps.js";
@@ -36,6 +37,19 @@ export type LabMessage =
   /** a command that starts now */
   | { readonly kind: "running"; readonly line: string }
   | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  /** a fact of the trace of the step's commands, in the learner's language */
+  | {
+      readonly kind: "trace";
+      readonly fact: TraceEvent;
+      /** since the command began */
+      readonly afterMs: number;
+      /** whether the step is about it, or shows it if there is room */
+      readonly interest: "about" | "more" | "none";
+      /** the lines below its sentence that the step is about; a table has only those rows */
+      readonly details: readonly string[];
+      /** the lines that the step is about and that may still come */
+      readonly awaited: number;
+    }
   | { readonly kind: "exit"; readonly code: number }
   | {
       readonly kind: "question";

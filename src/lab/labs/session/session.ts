@@ -1,3 +1,4 @@
+import type { TraceEvent } from "../../../trace/events.js";
 import type { Language } from "../../../util/i18n/language.js";
 import type { Random } from "../../../util/random.js";
 import { type Waiting, withinMs } from "../checks/check.js";
@@ -18,6 +19,7 @@ import type { LabMessage } from "./message.js";
 import { settledOutcomes } from "./outcomes.js";
 import { type Picture, withCauses, withoutChecks } from "./picture.js";
 import { choicesOf, messagesOfStep, type StepChoice, textOfStep } from "./step-text.js";
+import { LabTrace } from "./step-trace.js";
 import { verdictEvidence } from "./verdict-evidence.js";
 import { verdictInWords } from "./verdict-words.js";
 import { LabWords } from "./words.js";
@@ -52,6 +54,7 @@ export class LabSession implements AsyncDisposable {
   #decided: { readonly verdict: Verdict; readonly isDecided: boolean; readonly factsBefore: number } | undefined;
   #isPresented = false;
   #patience = new AbortController();
+  readonly #trace: LabTrace;
   /** Reports a background command's output only during the step that started it. */
   #showing = { isOver: false, hasInvalidAges: false };
 
@@ -62,6 +65,7 @@ export class LabSession implements AsyncDisposable {
   ) {
     const values = { ...environment.given, ...chooseValues(lab.definition, seed) };
     this.definition = fillAll(lab.definition, values);
+    this.#trace = new LabTrace(this.definition);
     this.#words = new LabWords(lab, values, language, environment.sayFact);
     this.runs = new LabRuns(environment, this.#words);
     this.#emit = emit;
@@ -237,8 +241,9 @@ export class LabSession implements AsyncDisposable {
 
   get #show(): OutputListener {
     const showing = this.#showing;
-    return (stream, text) => {
-      if (!showing.isOver) this.#emit({ kind: "output", stream, text });
+    return (stream, text, fact) => {
+      if (!showing.isOver)
+        this.#emit(fact === undefined ? { kind: "output", stream, text } : this.#trace.messageOf(fact));
       // kubectl describe counts ages on the clock of this machine.
       showing.hasInvalidAges ||= text.includes("<invalid>");
     };
@@ -277,7 +282,10 @@ export class LabSession implements AsyncDisposable {
       if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
       const isState = "run" in action && printsState(action.run);
       await this.#actOne(action, name, signal, isState ? undefined : this.#show);
-      if (isState) this.#showTables(stateTables(action.run, this.runs.view().output(name)?.stdout ?? "") ?? []);
+      if (!("run" in action)) continue;
+      const { code = 0, stdout = "" } = this.runs.view().output(name) ?? {};
+      if (code !== 0) this.#emit({ kind: "exit", code });
+      if (isState) this.#showTables(stateTables(action.run, stdout) ?? []);
     }
   }
 
@@ -452,11 +460,22 @@ export class LabSession implements AsyncDisposable {
     return { step, facts: withCauses(withoutChecks(facts.since(factsBefore), this.definition), facts.since()) };
   }
 
+  /** The whole trace of that step: what its commands have printed, and what else the cluster has done. */
+  trace(): readonly TraceEvent[] {
+    return this.picture().facts.filter((one) => one.level <= 1 || this.#trace.ids.has(one.id));
+  }
+
+  /** Whether that step's commands have printed facts. */
+  get hasTrace(): boolean {
+    return this.#trace.ids.size > 0;
+  }
+
   /** Texts to read and lines to look at do nothing. */
   #activate(step: Step): void {
     const { id } = step;
     if (typeOf(step) === "read" || typeOf(step) === "observe" || this.#active?.step === id) return;
     this.#active = { step: id, factsBefore: this.#factsBefore };
+    this.#trace.begin(step);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

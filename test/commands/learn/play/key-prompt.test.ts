@@ -20,6 +20,7 @@ const STATE: KeyState = {
   isNoticed: false,
   isSolvable: true,
   hasHint: true,
+  hasTrace: false,
 };
 const DO = { id: "join", do: "kubelab join", where: "here" } as unknown as Step;
 const ELSEWHERE = { id: "join", do: "kubelab join", where: "elsewhere" } as unknown as Step;
@@ -35,6 +36,7 @@ const KEYS: readonly (readonly [what: string, state: Partial<KeyState>, keys: st
   ["a command that may be run in a shell", { step: DO, ...off, isNoticed: true }, "n c p s + - l q"],
   ["a command for a shell", { step: ELSEWHERE, ...off, isLookedAt: true, isSolvable: true }, "c r p s + - l q"],
   ["a question", { step: PREDICT, ...off }, "p s + - l q"],
+  ["after a command that has printed a trace", { step: READ, ...off, hasTrace: true }, "n t p s + - l q"],
   ["after a verdict", { isPresented: false }, "n w t p s + - l q"],
 ];
 

@@ -71,6 +71,8 @@ describe("commands of a lab", () => {
     ["kubelab --version", 0, /^lab\n/],
     ["kubelab nonsense", 2, /unknown command/],
     ["kubelab token create --ttl never", 2, /ttl/],
+    ["kubelab token create --ttl $(printf never)", 2, /--ttl.*never/],
+    ["kubelab --version < no-such-file", 0, /^lab\n/],
   ];
   for (const [line, code, printed] of table) {
     test(`${line}: exit ${code}`, async () => {
@@ -115,6 +117,21 @@ describe("commands of a lab", () => {
     await kept.stop();
     for (const pid of pids) assert.equal(isAlive(pid), false, pid);
     assert.equal((await kept.ended).code === 0, false);
+  });
+
+  test("the facts of a command of this process come with their lines, instead of its text; with $(...) too", async () => {
+    const told: string[] = [];
+    const facts: string[] = [];
+    const line = "kubelab token create --mock --description $(echo two) --ttl 1h";
+    const result = await runner.run(
+      line,
+      (stream, text, one) => (one === undefined ? told.push(`${stream} ${text}`) : facts.push(...one.lines.english)),
+      signal,
+    );
+    assert.equal(result.code, 0, result.stderr);
+    assert.match(facts.join("\n"), /[▸>] Store the token as Secret/);
+    assert.equal(result.lines?.stderr.english.join("\n"), facts.join("\n"));
+    assert.match(told.join(""), /^stdout \w{6}\.\w{16}\n$/);
   });
 
   test("a kubelab command of this process ends when it is stopped, with 130", async () => {
