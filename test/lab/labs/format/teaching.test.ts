@@ -4,18 +4,16 @@ import { compileLabs } from "../../../../src/lab/labs/format/compile.js";
 import { typeOf } from "../../../../src/lab/labs/format/steps.js";
 import { LANGUAGES } from "../../../../src/util/i18n/language.js";
 
-/** The chapters up to the kubelet's start; the others follow. */
-const NUMBERS = /^(0|1b?|2[a-d]|3[a-g])$/;
-const labs = (await compileLabs("labs")).flatMap(({ lab }) =>
-  lab !== undefined && NUMBERS.test(lab.definition.number) ? [lab] : [],
-);
+const labs = (await compileLabs("labs")).flatMap(({ lab }) => (lab === undefined ? [] : [lab]));
 
-test("at most one step in five needs only Enter", () => {
-  const steps = labs.flatMap(({ definition }) => definition.steps);
-  const passive = steps.filter((step) => !["check", "predict"].includes(typeOf(step)));
-  assert.ok(steps.length > 100);
-  assert.ok(passive.length * 5 <= steps.length, `${passive.length} of ${steps.length}`);
-});
+for (const kind of ["chapter", "incident"]) {
+  test(`at most one step of a ${kind} in five needs only Enter`, () => {
+    const steps = labs.flatMap(({ definition }) => (definition.kind === kind ? definition.steps : []));
+    const passive = steps.filter((step) => !["check", "predict"].includes(typeOf(step)));
+    assert.ok(steps.length > 80);
+    assert.ok(passive.length * 5 <= steps.length, `${passive.length} of ${steps.length}`);
+  });
+}
 
 for (const { definition, text } of labs) {
   test(`${definition.id}: begins with something to do, and says why each wrong choice is wrong`, () => {
