@@ -5,7 +5,6 @@ import { baseName } from "../../src/cluster/shell/fs/paths.js";
 import { durationMs } from "../../src/cluster/shell/programs/agnhost/flags.js";
 import { parseOptions } from "../../src/cluster/shell/programs/net/options.js";
 import { parseDuration } from "../../src/commands/cli/options.js";
-import { usageInWords } from "../../src/commands/learn/help.js";
 import { expand } from "../../src/kubelet/container/expansion.js";
 import { parseThresholdConfig } from "../../src/kubelet/eviction/parse.js";
 import { SyncLoopObserver } from "../../src/kubelet/sync/sync-loop-observer.js";
@@ -16,7 +15,6 @@ import { isWebSocketRequest } from "../../src/staging/streaming/websocket/subpro
 import { Fold } from "../../src/trace/terminal/fold.js";
 import { Trace } from "../../src/trace/trace.js";
 import { lastErrorIn } from "../../src/util/grpc-last-error.js";
-import { sayIn } from "../../src/util/i18n/catalogue.js";
 import { joinLines, withoutEnding } from "../../src/util/text/linear-text.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { growth, repeated } from "../support/growth.js";
@@ -56,16 +54,6 @@ const rows: readonly (readonly [what: string, work: (text: string) => unknown, t
       "a PEM of beginnings",
       (text) => tried(() => fromPem(text, "", () => {})),
       repeated("-----BEGIN CERTIFICATE-----"),
-    ],
-    [
-      "a wrong option",
-      (text) => usageInWords(text, sayIn("en")),
-      repeated("' argument '", { head: "error: option '" }),
-    ],
-    [
-      "a nearest word",
-      (text) => usageInWords(text, sayIn("en")),
-      repeated("(Did you mean ", { head: "error: unknown option 'a'" }),
     ],
     ["a variable", (text) => expand(text, () => undefined), repeated("$(")],
     ["a variable behind the last bracket", (text) => expand(text, () => undefined), repeated("$(", { head: ")" })],

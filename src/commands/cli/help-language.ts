@@ -1,7 +1,8 @@
 import { type Command, Help, type HelpConfiguration } from "commander";
 import { wrap } from "../../trace/terminal/text.js";
+import { asItIs } from "../../trace/translated.js";
 import { LANGUAGES, type Language, languageOf } from "../../util/i18n/language.js";
-import type { Say } from "../../util/i18n/sentences.js";
+import { type Say, Sentences } from "../../util/i18n/sentences.js";
 import { textWidth } from "../../util/text/text-width.js";
 import type { CliSession } from "./session.js";
 
@@ -19,6 +20,21 @@ export async function helpSentences(
   const { default: catalogue } = await import("../../util/i18n/sentences/help.zh.json", { with: { type: "json" } });
   const texts = new Map(Object.entries(catalogue));
   return (text) => texts.get(text) ?? text;
+}
+
+/**
+ * Translates what commander writes on stderr about a line that it cannot take, to the language of --lang or of a terminal.
+ * @param isLearn `learn` speaks the environment's language in a pipe, too
+ */
+export async function usageSentences(
+  argv: readonly string[],
+  { streams, env }: Pick<CliSession, "streams" | "env">,
+  isLearn: boolean,
+): Promise<Say> {
+  const own = isLearn || streams.stderr.isTTY === true ? languageOf(env) : "en";
+  if ((languageIn(argv) ?? own) === "en") return asItIs;
+  const { default: catalogue } = await import("../../util/i18n/sentences/usage.zh.json", { with: { type: "json" } });
+  return new Sentences(catalogue).say;
 }
 
 /** commander reads --lang only after it has printed the help. */

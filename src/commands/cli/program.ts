@@ -3,7 +3,7 @@ import { enterScope } from "../../trace/scope.js";
 import { CAUSES_LEVEL } from "../../trace/trace.js";
 import { COMMANDS } from "../command-table.js";
 import { addGlobalOptions, commandWord, handDown, isOnlyGlobal, optionsOf } from "./global-options.js";
-import { helpIn, helpSentences, inHelp } from "./help-language.js";
+import { helpIn, helpSentences, inHelp, usageSentences } from "./help-language.js";
 import type { OutputOptions } from "./options.js";
 import type { CliSession } from "./session.js";
 import { columnsOf } from "./width.js";
@@ -23,11 +23,13 @@ export async function buildProgram(argv: readonly string[], version: string, ses
     commandDescription,
   };
   const say = await helpSentences(argv, session, isOnlyGlobal(argv) || undefined);
+  const wanted = commandWord(argv);
+  const sayUsage = await usageSentences(argv, session, wanted === "learn");
   const program = new Command("kubelab")
     .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(sayUsage(text)) })
     .configureHelp(say === undefined ? help : helpIn(say, help))
     .addHelpText("after", ({ command }) => ["", ...START.map((line) => inHelp(command, line))].join("\n"))
     .showHelpAfterError("(add --help for the flags)")
@@ -42,7 +44,6 @@ export async function buildProgram(argv: readonly string[], version: string, ses
       return session.load();
     });
   addGlobalOptions(program);
-  const wanted = commandWord(argv);
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).summary(entry.summary).helpGroup(entry.group);
     if (entry.name !== wanted) continue;

@@ -39,7 +39,7 @@ export class LearnHelp {
     return command;
   }
 
-  /** The parent command, which translates commander's own messages. */
+  /** The parent command. */
   root(command: Command, key: MessageKey, ...examples: readonly string[]): void {
     command
       .configureHelp({
@@ -48,7 +48,6 @@ export class LearnHelp {
         visibleGlobalOptions: globalOptionsOf,
         styleTitle: (title) => this.#title(title),
       })
-      .configureOutput({ outputError: (text, write) => write(usageInWords(text, this.say)) })
       .addHelpText("after", () => ["", this.say("helpExamples"), ...exampleLines(command, examples)].join("\n"));
     this.command(command, key);
     this.#add((say) => command.summary(say("helpSummary")).helpCommand("help [command]", say("helpHelp")));
@@ -87,27 +86,4 @@ export class LearnHelp {
     this.#texts.push(text);
     text(this.say);
   }
-}
-
-/** What commander says of a command line that it cannot take, and the catalogue's sentence with the parts of it. */
-const SENTENCES: readonly (readonly [pattern: RegExp, key: MessageKey, names: readonly string[]])[] = [
-  [/^error: unknown command '(.+)'/, "usageUnknownCommand", ["what"]],
-  [/^error: unknown option '(.+)'/, "usageUnknownOption", ["what"]],
-  [/^error: missing required argument '(.+)'/, "usageMissingArgument", ["what"]],
-  [/^error: option '(.+)' argument missing/, "usageMissingValue", ["what"]],
-  [/^error: too many arguments.*Expected (\d+) arguments? but got (\d+)/, "usageTooMany", ["what", "found"]],
-  [/^error: option '([^']+)' argument '(.*)' is invalid\. ?(.*)/, "usageBadValue", ["what", "found", "why"]],
-];
-const NEAREST = /\(Did you mean (?:one of )?([^()]+)\?\)/;
-
-/** The same in the learner's language; a sentence that is not known stays as it is. */
-export function usageInWords(text: string, say: Say): string {
-  for (const [pattern, key, names] of SENTENCES) {
-    const match = pattern.exec(text);
-    if (match === null) continue;
-    const values = Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? ""]));
-    const nearest = NEAREST.exec(text)?.[1];
-    return `${[say(key, values), ...(nearest === undefined ? [] : [say("usageNearest", { what: nearest })])].join("\n")}\n`;
-  }
-  return text;
 }

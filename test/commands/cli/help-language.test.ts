@@ -1,5 +1,6 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { describe, expect, test } from "vitest";
+import { usageSentences } from "../../../src/commands/cli/help-language.js";
 import help from "../../../src/util/i18n/sentences/help.zh.json" with { type: "json" };
 import { textWidth } from "../../../src/util/text/text-width.js";
 import { allCommands } from "../../support/all-commands.js";
@@ -64,4 +65,55 @@ test.each(LINES)("%s", async (line, isChinese) => {
   if (!isChinese) return;
   expect(stdout.split("\n").filter((one) => textWidth(one) > 80 && CHINESE.test(one))).toEqual([]);
   expect(stdout).not.toMatch(/\b(?:default|choices): |\bOptions:|\bExamples:/);
+});
+
+/** Upstream's words, and names without a sentence. */
+const STAYS_ENGLISH =
+  /^(?:time: |invalid CIDR address|failed to parse image reference|a kubelet may not set )|^"[^"]*": (?!expected)/;
+const WRONG = ["", "x", "-2", "x y", "=", ",=", "a=b:c,a=b:c", "999999999999", "9999999999999d", "9.9", "A/B"];
+
+describe("commander's errors have their Chinese", async () => {
+  const say = await usageSentences(["--lang", "zh"], { env: {}, streams: { stderr: {} } } as never, false);
+  for (const { words, command } of await allCommands()) {
+    if (words.startsWith("learn")) continue;
+    test(words || "kubelab", () => {
+      const parsers = [...command.options, ...command.registeredArguments].flatMap(({ parseArg }) => parseArg ?? []);
+      const problems = parsers.flatMap((parse) =>
+        WRONG.flatMap((text) => problemOf(() => parse(text, undefined)) ?? []),
+      );
+      const english = problems.filter((text) => !STAYS_ENGLISH.test(text) && !CHINESE.test(say(text)));
+      expect([...new Set(english)]).toEqual([]);
+    });
+  }
+});
+
+function problemOf(parse: () => unknown): string | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    return error instanceof InvalidArgumentError ? error.message : undefined;
+  }
+}
+
+const REFUSED = [
+  "tokne list",
+  "token create --ttll 1h",
+  "token create --ttl",
+  "token create --ttl 1",
+  "token delete",
+  "token list x",
+  "lease --protocol x",
+  "exec web --protocol x -- ls",
+  "exec web ls -l",
+  "learn strat",
+  "learn list --foo",
+];
+test.each(REFUSED)("--lang zh %s: the whole error is Chinese", async (line) => {
+  const { code, stderr } = await runInProcess(["--lang", "zh", ...line.split(" ")]);
+  expect(code).toBe(2);
+  for (const said of stderr.trim().split("\n")) expect(said).toMatch(CHINESE);
+  expect(stderr).not.toMatch(/error:|Did you mean|invalid|expected|Allowed/);
+  const { stderr: english } = await runInProcess(line.split(" "));
+  expect(english).not.toMatch(CHINESE);
 });
