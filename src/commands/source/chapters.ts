@@ -38,33 +38,46 @@ export function chapterList(sources: Sources): CommandResult {
  * @throws LabError USAGE for an unknown or ambiguous name
  */
 export function sourceResult(sources: Sources, name: string): CommandResult {
-  const files = filesOf(sources, name);
-  const [first = ""] = files;
+  const parts = partsOf(sources, name);
+  const [first] = parts;
   const text =
-    files.length === 1
-      ? (sources[first] ?? "")
-      : files.map((path) => `// ==== ${path} ====\n\n${sources[path]}`).join("\n");
-  return { text: text.trimEnd(), json: files.map((path) => ({ path, text: sources[path] })) };
+    parts.length === 1 && first !== undefined && !("line" in first)
+      ? first.text
+      : parts.map((part) => `// ==== ${placeOf(part)} ====\n\n${part.text}`).join("\n");
+  return { text: text.trimEnd(), json: parts };
 }
 
-function filesOf(sources: Sources, name: string): readonly string[] {
+/** A file, or a function with its docstring, which begins in this line. */
+interface Part {
+  readonly path: string;
+  readonly line?: number;
+  readonly text: string;
+}
+
+function placeOf({ path, line }: Part): string {
+  return line === undefined ? path : `${path}:${line}`;
+}
+
+function partsOf(sources: Sources, name: string): readonly Part[] {
+  const whole = (paths: readonly string[]) => paths.map((path) => ({ path, text: sources[path] ?? "" }));
   const word = name.replace(/^\.?\//, "").replace(/\/+$/, "");
   for (const path of [word, `${CHAPTERS}${word}`, `src/${word}`]) {
     const files = filesIn(sources, path);
-    if (files.length > 0) return files;
+    if (files.length > 0) return whole(files);
   }
   const mirrors = Object.keys(sources).filter((path) =>
     upstreamOf(sources[path] ?? "").some((file) => ends(file, word)),
   );
-  if (mirrors.length > 0) return mirrors;
+  if (mirrors.length > 0) return whole(mirrors);
   const paths = [...new Set(Object.keys(sources).flatMap(withFolders))];
   const meant = paths.filter((path) => ends(path, word));
   const [only] = meant;
-  if (only !== undefined && meant.length === 1) return filesIn(sources, only);
+  if (only !== undefined && meant.length === 1) return whole(filesIn(sources, only));
   if (only === undefined) {
-    const functions = functionFiles(sources, word);
+    const functions = functionsNamed(sources, word);
     if (functions.length > 0) return functions;
-    const near = nearest(paths.filter((path) => path.startsWith(CHAPTERS)).map(short), word);
+    const chapters = paths.filter((path) => path.startsWith(CHAPTERS)).map(short);
+    const near = nearest([...chapters, ...Object.values(sources).flatMap(mirroredNames)], word);
     const hint = near === undefined ? "List the chapters: kubelab source" : `Did you mean ${near}?`;
     throw new LabError("USAGE", `there is no source named ${JSON.stringify(name)}`, hint);
   }
@@ -72,16 +85,47 @@ function filesOf(sources: Sources, name: string): readonly string[] {
   throw new LabError("USAGE", `${JSON.stringify(name)} names ${meant.length} files or folders`, `Name one: ${shown}`);
 }
 
-/** The files that mirror an upstream function or, if no docstring names it, define one of its name; with any receiver: `kl.syncPod`. */
-function functionFiles(sources: Sources, word: string): readonly string[] {
+/** What mirrors an upstream function or, if no docstring names it, has its name; with any receiver: `kl.syncPod`. */
+function functionsNamed(sources: Sources, word: string): readonly Part[] {
   const name = /^(?:\w+\.)?([a-z]\w{3,})(?:\(.*)?$/i.exec(word)?.[1]?.toLowerCase();
   if (name === undefined) return [];
-  const definition = new RegExp(`^\\s*(?:export )?(?:async )?(?:function )?${name}\\(.*\\{$`, "im");
-  const mirrors = (text: string) =>
-    Array.from(text.matchAll(MIRRORED), ([, what = ""]) => what.replace(PATH, " ").toLowerCase().split(/\W+/));
-  const paths = Object.keys(sources);
-  const mirroring = paths.filter((path) => mirrors(sources[path] ?? "").some((names) => names.includes(name)));
-  return mirroring.length > 0 ? mirroring : paths.filter((path) => definition.test(sources[path] ?? ""));
+  const definition = new RegExp(`^ *(?:export )?(?:async )?(?:function )?${name}\\(.*\\{$`, "gim");
+  const found = (placesIn: (text: string) => readonly number[]) =>
+    Object.entries(sources).flatMap(([path, text]) => placesIn(text).map((at) => partAt(path, text, at)));
+  const mirrors = found((text) =>
+    Array.from(text.matchAll(MIRRORED), ({ index, 1: what = "" }) =>
+      namesIn(what).some((one) => one.toLowerCase() === name) ? [index] : [],
+    ).flat(),
+  );
+  return mirrors.length > 0 ? mirrors : found((text) => Array.from(text.matchAll(definition), ({ index }) => index));
+}
+
+/** The declaration around a place of a formatted file, from its docstring to the next blank line that is not inside it. */
+function partAt(path: string, text: string, at: number): Part {
+  const lines = text.split("\n");
+  let first = text.slice(0, at).split("\n").length - 1;
+  const isComment = (i: number) => /^\s*(?:\/\*\*|\*)/.test(lines[i] ?? "");
+  const isDocumented = isComment(first);
+  while (isComment(first - 1) && !/^\s*\/\*\*/.test(lines[first] ?? "")) first -= 1;
+  const depth = (i: number) => (lines[i] ?? "").search(/\S/);
+  const begins = isDocumented ? lines.findIndex((_, i) => i > first && !isComment(i)) : first;
+  const isAfter = (i: number) =>
+    depth(i) === -1
+      ? depth(i + 1) <= depth(first)
+      : depth(i) < depth(first) || (depth(i) === depth(first) && isComment(i));
+  const end = lines.findIndex((_, i) => i > begins && isAfter(i));
+  return { path, line: first + 1, text: `${lines.slice(first, end).join("\n")}\n` };
+}
+
+/** The names of functions in a docstring: those with a capital letter. */
+function mirroredNames(text: string): readonly string[] {
+  return Array.from(text.matchAll(MIRRORED), ([, what = ""]) =>
+    namesIn(what).filter((one) => /[A-Z]/.test(one)),
+  ).flat();
+}
+
+function namesIn(sentence: string): readonly string[] {
+  return sentence.replace(PATH, " ").split(/\W+/);
 }
 
 /** The file itself, with or without its extension, or all files of a folder. */

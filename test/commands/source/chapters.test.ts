@@ -44,6 +44,52 @@ test("one file is printed as it is, several with their paths", () => {
   assert.match(sourceResult(SOURCES, "pleg").text, /^\/\/ ==== src\/kubelet\/pleg\/generic\.ts ====\n\n\/\*\* Mirrors/);
 });
 
+const CLASS = [
+  "import x from 'x';",
+  "",
+  "/** A store. Mirrors staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go. */",
+  "export class Store {",
+  "  readonly a = 1;",
+  "",
+  "  /**",
+  "   * Writes.",
+  "   * Mirrors GuaranteedUpdate in staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go.",
+  "   */",
+  "  update(",
+  "    a: number,",
+  "  ): void {",
+  "    a += 1;",
+  "",
+  "    a += 2;",
+  "  }",
+  "",
+  "  /** Reads. */",
+  "  read(): void {}",
+  "}",
+  "",
+  "export function stop(): void {",
+  "  return;",
+  "}",
+  "",
+].join("\n");
+const PLACES = [
+  ["GuaranteedUpdate", 7, 17],
+  ["stop", 23, 25],
+] as const;
+test.each(PLACES)("source %s: only the function, with its place", (name, from, to) => {
+  const text = `${CLASS.split("\n")
+    .slice(from - 1, to)
+    .join("\n")}\n`;
+  const shown = sourceResult({ "src/store.ts": CLASS }, name);
+  assert.deepEqual(shown.json, [{ path: "src/store.ts", line: from, text }]);
+  assert.equal(shown.text, `// ==== src/store.ts:${from} ====\n\n${text}`.trimEnd());
+});
+
+test("an unknown function gets the nearest one that is mirrored", () => {
+  const hint = "Did you mean GuaranteedUpdate?";
+  assert.throws(() => sourceResult({ "src/store.ts": CLASS }, "GuaranteedUpdte"), { code: "USAGE", hint });
+});
+
 for (const [name, message, hint] of [
   ["plag", 'there is no source named "plag"', "Did you mean pleg?"],
   ["../../etc/passwd", 'there is no source named "../../etc/passwd"', "List the chapters: kubelab source"],
