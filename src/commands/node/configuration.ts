@@ -9,7 +9,6 @@ import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
-import { evictionFields } from "./eviction-flags.js";
 import { kubeletFields, mergedFields } from "./kubelet-flags.js";
 import { type NodeCommandOptions, toJoinOptions } from "./options.js";
 
@@ -145,7 +144,7 @@ function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigu
     resolvConf: absolute(resolvConf),
     authentication: clientCAFile === undefined ? authentication : { ...authentication, x509: { clientCAFile } },
   });
-  return { ...others, ...files, ...fields, ...evictionFields(options) };
+  return { ...others, ...files, ...fields };
 }
 
 /** Reports fields of the file and of flags that this kubelet does not know or ignores. */

@@ -4,11 +4,21 @@ import { ANSWERED_FLAGS, CONFIG_FLAGS } from "../../kubelet/apis/config/flags.js
 import { goDuration, parseGoDuration } from "../../staging/apimachinery/time.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { isRecord } from "../../util/records.js";
+import { inHelp } from "../cli/help-language.js";
 import { addAlias } from "../cli/options.js";
 import { parseBoolean } from "./flags.js";
 
-/** Adds the flags of kubelet v1.25 that the command does not have yet. Its help does not list them. */
+const FURTHER = "Flags of eviction and of the Go kubelet: docs/commands.md";
+
+/** Adds the flags of kubelet v1.25 that the command does not have yet. Its help lists only one of them. */
 export function addKubeletFlags(command: Command): Command {
+  command
+    .option(
+      "--eviction-hard <thresholds>",
+      "evict pods at once below these: memory.available<500Mi",
+      fieldOf("evictionHard"),
+    )
+    .addHelpText("after", () => `\n${inHelp(command, FURTHER)}`);
   addAlias(command, "--container-runtime-endpoint", "--cri");
   addAlias(command, "--pod-manifest-path", "--manifest-dir");
   const isFree = (flag: string) => !command.options.some(({ long }) => long === `--${flag}`);
@@ -80,7 +90,8 @@ function parserOf(path: string): (text: string, before: unknown) => unknown {
   if (type === "int32" || type === "int64") return parseInteger;
   if (type === "duration") return parseDurationText;
   if (type === "[]string") return (text, before) => [...(Array.isArray(before) ? before : []), ...listed(text)];
-  if (type.startsWith("map:")) return (text, before) => ({ ...(isRecord(before) ? before : {}), ...pairs(text, type) });
+  if (type.startsWith("map:"))
+    return (text, before) => ({ ...(isRecord(before) ? before : {}), ...pairs(text, type, path) });
   return (text) => text;
 }
 
@@ -88,12 +99,13 @@ function listed(text: string): string[] {
   return text.split(",").filter((one) => one !== "");
 }
 
-function parseInteger(text: string): number {
+export function parseInteger(text: string): number {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("expected a whole number.");
 }
 
-function parseDurationText(text: string): string {
+/** Checks a duration as Go writes it. @returns it as Go prints it: `1m30s` */
+export function parseDurationText(text: string): string {
   try {
     return goDuration(parseGoDuration(text));
   } catch (error) {
@@ -101,9 +113,12 @@ function parseDurationText(text: string): string {
   }
 }
 
-function pairs(text: string, type: string): Record<string, unknown> {
+/** Mirrors LangleSeparatedMapStringString in k8s.io/component-base/cli/flag. */
+const THRESHOLDS = /^eviction(?:Hard|Soft)$/;
+
+function pairs(text: string, type: string, path: string): Record<string, unknown> {
   const isHeaders = type === "map:[]string";
-  const separator = isHeaders ? ":" : "=";
+  const separator = isHeaders ? ":" : THRESHOLDS.test(path) ? "<" : "=";
   const found: Record<string, unknown> = {};
   for (const part of listed(text)) {
     const at = part.indexOf(separator);

@@ -37,7 +37,7 @@ import { hasKeys } from "../cli/terminal-keys.js";
 import { serveKeyTable, withStatus } from "../inspector/key-table.js";
 import { kubeletTables } from "../inspector/kubelet-tables.js";
 import { readConfiguration, readNode, reportConfiguration } from "./configuration.js";
-import { addEvictionFlags, gcPolicyOf } from "./eviction-flags.js";
+import { addContainerGcFlags, gcPolicyOf } from "./container-gc-flags.js";
 import {
   parseAddresses,
   parseBoolean,
@@ -72,7 +72,7 @@ export function addNodeCommand(command: Command, context: CliContext): void {
   );
   const output = addUiOption(addOutputOptions(command));
   addServerOptions(addKubeletCapacityOptions(addKubeletOptions(addTargetOptions(output), "node-1")));
-  addKubeletFlags(addEvictionFlags(addNodeOptions(command))).action((options: NodeCommandOptions) =>
+  addKubeletFlags(addContainerGcFlags(addNodeOptions(command))).action((options: NodeCommandOptions) =>
     runNode(context, options),
   );
   addConfigCommand(command, context);

@@ -7,13 +7,13 @@ import type { TargetOptions } from "../../testbed/target/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { targetOptions } from "../cli/options.js";
-import type { EvictionFlags } from "./eviction-flags.js";
+import type { ContainerGcFlags } from "./container-gc-flags.js";
 
 /** The flags of `kubelab node`. */
 export interface NodeCommandOptions
   extends TargetOptions,
     HandlerOptions,
-    EvictionFlags,
+    ContainerGcFlags,
     Pick<JoinOptions, "cpu" | "memory" | "disk" | "server" | "token" | "caCertHash" | "bootstrapKubeconfig"> {
   readonly node: string;
   /** the kubelet's configuration file; other flags win over it */

@@ -2,18 +2,20 @@ import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { readConfiguration } from "../../../src/commands/node/configuration.js";
 import {
-  addEvictionFlags,
-  type EvictionFlags,
-  evictionFields,
+  addContainerGcFlags,
+  type ContainerGcFlags,
   gcPolicyOf,
-} from "../../../src/commands/node/eviction-flags.js";
+} from "../../../src/commands/node/container-gc-flags.js";
+import { addKubeletFlags, kubeletFields } from "../../../src/commands/node/kubelet-flags.js";
 
-function parsed(line: string): EvictionFlags {
-  const command = addEvictionFlags(new Command())
+function parsed(line: string): ContainerGcFlags {
+  const command = addKubeletFlags(
+    addContainerGcFlags(new Command().option("--cri <url>").option("--manifest-dir <dir>")),
+  )
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
   command.action(() => undefined).parse(line.split(" ").filter(Boolean), { from: "user" });
-  return command.opts<EvictionFlags>();
+  return command.opts<ContainerGcFlags>();
 }
 
 describe("flags stand for fields of the configuration", () => {
@@ -39,24 +41,19 @@ describe("flags stand for fields of the configuration", () => {
     ["--eviction-max-pod-grace-period 60", { evictionMaxPodGracePeriod: 60 }],
     [
       "--image-gc-high-threshold 90 --image-gc-low-threshold 70 --minimum-image-ttl-duration 5m",
-      { imageGCHighThresholdPercent: 90, imageGCLowThresholdPercent: 70, imageMinimumGCAge: "5m" },
+      { imageGCHighThresholdPercent: 90, imageGCLowThresholdPercent: 70, imageMinimumGCAge: "5m0s" },
     ],
   ] as const;
   for (const [line, want] of table) {
     test(line || "none", () => {
-      expect(evictionFields(parsed(line))).toEqual(want);
+      expect(kubeletFields(parsed(line))).toEqual(want);
     });
   }
 
   const wrong = [
-    [
-      "--eviction-hard memory.available=1Gi",
-      "malformed pair, expect string<string, for example memory.available<500Mi.",
-    ],
-    [
-      "--eviction-soft-grace-period memory.available",
-      "malformed pair, expect string=string, for example memory.available=1m30s.",
-    ],
+    ["--eviction-hard memory.available=1Gi", '"memory.available=1Gi": expected key<value.'],
+    ["--eviction-soft memory.available=1Gi", '"memory.available=1Gi": expected key<value.'],
+    ["--eviction-soft-grace-period memory.available", '"memory.available": expected key=value.'],
     ["--eviction-pressure-transition-period 30", 'time: missing unit in duration "30"'],
     ["--image-gc-high-threshold 90%", "expected a whole number"],
   ] as const;
