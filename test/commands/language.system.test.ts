@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
+import { asItIs, translated } from "../../src/trace/translated.js";
+import { sentencesIn } from "../../src/util/i18n/sentences.js";
 import { type RunOptions, runInProcess } from "../support/run-cli.js";
 
 const CHINESE = /[\u4e00-\u9fff]/;
@@ -107,4 +109,44 @@ test("without a terminal, a line of such flags alone prints the help", async () 
     assert.match(stdout, line.includes("zh") ? /^用法： kubelab/ : /^Usage: kubelab/);
   }
   assert.equal((await runInProcess(["--lang", "fr", "learn", "list"])).code, 2);
+});
+
+/** Commands whose facts show most of a node's parts. */
+const LINES = [
+  "pleg --duration 3s --speed 10",
+  "lease --stop-after 1 --revive --speed 60",
+  "static-pod --duration 15s --speed 10",
+  "pod-manager --duration 5s --speed 10",
+  "exec nettool -- date",
+  "journey",
+  "bootstrap",
+  "csr create --node n1 --approve --wait --out-dir n1",
+];
+/** Words of English sentences, but of no name. */
+const OF_SENTENCE =
+  /(?<![-\w])(?:of|in|to|is|are|the|not|for|with|by|at|as|and|or|it|its|has|have|may|after|before|until|from|because|on|an|a|no|was)(?![-\w])/;
+/** Texts of other programs, and what only looks like a sentence. */
+const OF_OTHERS: readonly RegExp[] = [
+  /"[^"]*"|`[^`]*`|'[^']*'/g,
+  /RBAC: allowed by [^）]*/g,
+  /(?:命令：|试试 ).*/g,
+  /\S*[/=_.]\S*/g,
+  /\b(?:Auto approving|Kubelet stopped|kubelet (?:has|is)|container runtime|PLEG is not healthy).*/g,
+];
+test.each(LINES)("--lang zh %s: no line of the trace is half English", async (line) => {
+  const file = join(cwd, `${line.split(" ")[0]}.ndjson`);
+  await runInProcess(line.replace(/(?= -- |$)/, ` --trace ${file}`).split(" "), { cwd });
+  const { say = asItIs } = (await sentencesIn("zh")) ?? {};
+  const facts = readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((one) => JSON.parse(one));
+  const texts = facts.flatMap((fact) => Object.values("kind" in fact ? translated(fact, say) : {}));
+  const lines = texts.flatMap((text) => (typeof text === "string" ? text.split("\n") : []));
+  assert.ok(lines.filter((one) => CHINESE.test(one)).length > 10);
+  const mixed = lines.filter((one) => {
+    const own = OF_OTHERS.reduce((rest, pattern) => rest.replace(pattern, "#"), one);
+    return CHINESE.test(own) && OF_SENTENCE.test(own);
+  });
+  assert.deepEqual([...new Set(mixed)], []);
 });

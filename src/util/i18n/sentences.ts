@@ -11,6 +11,7 @@ export type Say = (text: string) => string;
 interface Form {
   /** the texts around the values */
   readonly literals: readonly string[];
+  /** "": the text stays English, with its values */
   readonly translation: string;
 }
 
@@ -19,6 +20,8 @@ const MAX_LENGTH = 2_000;
 /** How deep sentences nest: a value can be a sentence with values. */
 const MAX_DEPTH = 3;
 const VALUE = /\{\d+\}/;
+/** How the rest of a sentence begins, but no name. */
+const IS_REST = /^(?:of|in|to|for|by|with|as|at|from|not|only|be|been|have|is|are|it|its|the same|removed) /;
 
 /** The sentences of a language; undefined for English, which the code itself has. */
 export async function sentencesIn(language: Language): Promise<Sentences | undefined> {
@@ -38,7 +41,7 @@ export class Sentences {
   constructor(catalogue: SentenceCatalogue) {
     for (const [english, translation] of Object.entries(catalogue)) {
       if (!VALUE.test(english)) this.#whole.set(english, translation || english);
-      else this.#add(english, translation || english);
+      else this.#add(english, translation);
     }
     const length = ({ literals }: Form) => literals.join("").length;
     for (const forms of this.#forms.values()) {
@@ -77,16 +80,22 @@ export class Sentences {
     const head = firstWord(text);
     for (const form of [...(this.#forms.get(head) ?? []), ...(head === "" ? [] : (this.#forms.get("") ?? []))]) {
       const values = valuesIn(text, form.literals);
-      if (values !== undefined && isLikely(form, values)) return this.#filled(form, values, depth);
+      if (values === undefined || !isLikely(form, values)) continue;
+      if (form.translation === "") return text;
+      const filled = this.#filled(form, values, depth);
+      if (filled !== undefined) return filled;
     }
     return this.#list(text, "; ", "；", depth) ?? this.#list(text, ", ", "，", depth);
   }
 
-  #filled({ translation }: Form, values: readonly string[], depth: number): string {
+  /** @returns undefined if a value is the rest of another sentence: then this would mix the languages */
+  #filled({ translation }: Form, values: readonly string[], depth: number): string | undefined {
+    // A single word is a name, even one that the catalogue has.
+    const said = values.map((value) => (value.includes(" ") ? this.#translate(value, depth + 1) : value));
+    if (values.some((value, i) => said[i] === undefined && IS_REST.test(value))) return undefined;
     return translation.replace(/\{(\d+)\}/g, (_, number: string) => {
-      const value = values[Number(number) - 1] ?? "";
-      // A single word is a name, even one that the catalogue has.
-      return value.includes(" ") ? (this.#translate(value, depth + 1) ?? value) : value;
+      const i = Number(number) - 1;
+      return said[i] ?? values[i] ?? "";
     });
   }
 

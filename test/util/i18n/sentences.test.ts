@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { zh } from "../../../src/util/i18n/sentences/zh.js";
 import { Sentences, sentencesIn } from "../../../src/util/i18n/sentences.js";
 
 const { say } = new Sentences({
@@ -31,6 +32,8 @@ const rows: readonly (readonly [what: string, text: string, want: string])[] = [
   ["a list with an unknown part stays", "3 pods, an apple", "3 pods, an apple"],
   ["lines, with their indentation", "  Starting up\n    kubectl get pods", "  启动\n    kubectl get pods"],
   ["what is to stay stays", "SyncLoop ADD default/web", "SyncLoop ADD default/web"],
+  ["what is to stay stays with its values", "a node is up: SyncLoop ADD 3 pods", "节点已启动：SyncLoop ADD 3 pods"],
+  ["the rest of another sentence is no value", "delete pod of the node web", "delete pod of the node web"],
   ["a short form does not take another program's sentence", "the group of the user", "the group of the user"],
   ["its later values are single words too", "x, as it is said of it, of them", "x, as it is said of it, of them"],
   ["a short form takes single words", "2 of 3", "3 的 2"],
@@ -39,6 +42,16 @@ const rows: readonly (readonly [what: string, text: string, want: string])[] = [
   ["nothing", "", ""],
 ];
 for (const [what, text, want] of rows) test(what, () => assert.equal(say(text), want));
+
+test("no sentence of the catalogue is taken by a shorter one", async () => {
+  const chinese = await sentencesIn("zh");
+  const filled = (text: string) => text.replace(/\{(\d+)\}/g, "value-$1");
+  const wrong = Object.entries<string>(zh).filter(
+    ([english, translation]) =>
+      english.includes(" ") && chinese?.say(filled(english)) !== filled(translation || english),
+  );
+  assert.deepEqual(wrong, []);
+});
 
 test("a body is no sentence", () => {
   const body = `delete pod ${"x".repeat(3_000)}`;
