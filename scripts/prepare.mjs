@@ -1,4 +1,5 @@
-// npm runs this after `npm ci` in a checkout. `npm ci --omit=dev` installs no bundler: dist/ then stays as it is.
+// npm runs this script `dependencies` after `npm ci` in a checkout, but not where the package is installed. `npm ci --omit=dev` installs no bundler:
+// dist/ then stays as it is.
 import { existsSync } from "node:fs";
 
 if (existsSync(new URL("../node_modules/rolldown", import.meta.url))) await import("./build.mjs");
