@@ -8,6 +8,7 @@ import { LabError } from "../../util/errors.js";
 import { isSet } from "../../util/records.js";
 import { durationText } from "../../util/release/fact.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
+import { counted } from "../../util/text/counted.js";
 import type { ProgressReporter } from "../context.js";
 import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "./node-observer.js";
 
@@ -206,9 +207,12 @@ async function watchEvictions(
   const startMs = clock.now();
   const soon = timers.filter(({ dueMs }) => dueMs !== undefined && dueMs - startMs <= EVICTION_PATIENCE_MS);
   const evictedAfter = new Map<string, number>();
-  using progress = context.progress(`waiting for ${soon.length} evictions`);
+  using progress = context.progress(`waiting for ${counted(soon.length, "eviction")}`);
   for (const timer of soon) {
-    progress.update(`pod ${timer.pod} is evicted in ${Math.ceil(((timer.dueMs ?? 0) - clock.now()) / SECOND)} s`);
+    progress.update((columns) => {
+      const leftMs = Math.max(0, (timer.dueMs ?? 0) - clock.now());
+      return `pod ${timer.pod} is evicted in ${Math.round(leftMs / SECOND)} s`.slice(0, columns);
+    });
     await observer.until((view) => view.evicted.has(timer.pod), signal);
     evictedAfter.set(timer.pod, Math.round((clock.now() - options.silentSinceMs) / SECOND));
   }
