@@ -72,12 +72,15 @@ function words(counts: ReadonlyMap<Actor, number>): string[] {
   return [...counts].map(([actor, times]) => `${actor} ${times}`);
 }
 
-/** The parts that fit on a line, and the number of the rest. */
+/** The parts that fit on a line, also after one that does not, and the number of the rest. */
 function asManyAsFit(parts: readonly string[], width: number, say: (text: string) => string): string {
-  const clean = parts.map(printable);
-  for (let kept = clean.length; kept > 0; kept--) {
-    const line = `${clean.slice(0, kept).join(", ")}${kept < clean.length ? say(`, and ${clean.length - kept} more`) : ""}`;
-    if (textWidth(line) <= width) return line;
+  const rest = (kept: readonly string[]) => parts.length - kept.length;
+  const line = (kept: readonly string[]) =>
+    `${kept.join(", ")}${rest(kept) === 0 ? "" : say(`, and ${rest(kept)} more`)}`;
+  const kept: string[] = [];
+  for (const part of parts.map(printable)) {
+    kept.push(part);
+    if (textWidth(line(kept)) > width) kept.pop();
   }
-  return say(`${clean.length} in all`);
+  return kept.length === 0 ? say(`${parts.length} in all`) : line(kept);
 }

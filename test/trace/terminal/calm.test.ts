@@ -106,6 +106,15 @@ test("the summary counts requests by actor, refusals by status, and decisions; a
   }
 });
 
+test("a long name does not hide the shorter ones after it", async () => {
+  const run = calm({ width: 60 });
+  for (const title of ["a", "b", "c"]) run.trace.step("kubelet", title, {}, () => {});
+  for (const subject of ["x".repeat(50), "Lease n", "y".repeat(50), "Node n"])
+    run.tell({ kind: "state", subject, what: "", to: "x" });
+  await run.sink.close();
+  assert.ok(run.lines.includes("  changed    Lease n, Node n, and 2 more"), run.lines.join("\n"));
+});
+
 const texts = [
   ["/home/me/x is /home/meme/y", "~/x is /home/meme/y"],
   ["CSR node-csr-YGOaeSYjwbse06cttI8qrLPF4VhpffcX30JqkKfve9o", "CSR node-csr-YGOae…fve9o"],
