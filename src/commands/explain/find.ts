@@ -46,9 +46,10 @@ export function findTopic(topics: readonly Topic[], given: string): Topic {
     only(
       asked,
       rows.filter(({ name }) => isPartOf(plain(name), wanted)),
-    ) ??
-    ofTypo(rows, wanted);
+    );
   if (found !== undefined) return found.topic;
+  const guess = ofTypo(rows, wanted);
+  if (guess !== undefined) return { ...guess.topic, guessedFor: asked };
   const names = rows.map(({ name }) => name);
   // A number is never similar: a near number has another meaning.
   const like = /^\d/.test(wanted) ? undefined : nearest(names, asked);

@@ -1,4 +1,5 @@
 import { wrappedTable } from "../../trace/terminal/table.js";
+import { defined } from "../../util/defined.js";
 import type { Language } from "../../util/i18n/language.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { constantFor, type FactHistory, historyOf, OLDEST_RELEASE } from "../../util/release/facts.js";
@@ -20,6 +21,7 @@ const WORDS = {
     upstream: "Upstream: ",
     labs: "Labs: ",
     also: "Also for: ",
+    guess: (asked: string) => `There is no topic ${JSON.stringify(asked)}; this is the most similar one:`,
     list: "kubelab explain TOPIC: one of these, the beginning of one, or a message in quotes",
   },
   zh: {
@@ -33,6 +35,7 @@ const WORDS = {
     upstream: "上游：",
     labs: "实验：",
     also: "也解释：",
+    guess: (asked: string) => `没有主题 ${JSON.stringify(asked)}；这是最相近的：`,
     list: "kubelab explain TOPIC：其中一个、某一个的开头，或者加引号的一条消息",
   },
 } as const;
@@ -52,7 +55,7 @@ export function topicResult(
   { kubeVersion, language, columns, say = (text) => text }: ShowOptions,
 ): CommandResult {
   const words = WORDS[language];
-  const { name, also = [], text, facts = [], upstream, labs = [] } = topic;
+  const { name, also = [], text, facts = [], upstream, labs = [], guessedFor } = topic;
   const width = Math.min(columns, MOST_COLUMNS);
   const indented = (text: string) => wrap(text, width - 2).map((line) => `  ${line}`);
   const constants = facts.map((fact) => ({ ...constantFor(fact, kubeVersion), ...historyOf(fact, kubeVersion) }));
@@ -60,6 +63,7 @@ export function topicResult(
   const table = wrappedTable({ columns: words.columns, rows }, width - 2).map((line) => `  ${line}`);
   const see = seeOf(topic);
   const lines = [
+    ...(guessedFor === undefined ? [] : [...wrap(words.guess(guessedFor), width), ""]),
     name,
     ...indented(text),
     ...(rows.length === 0 ? [] : ["", words.decidedBy(kubeVersion), ...table]),
@@ -72,7 +76,10 @@ export function topicResult(
     ...(labs.length === 0 ? [] : wrap(`${words.labs}${labs.join(", ")} (kubelab learn start ${labs[0]})`, width)),
     ...(also.length === 0 ? [] : wrap(`${words.also}${also.join(", ")}`, width)),
   ];
-  return { text: lines.join("\n"), json: { name, also, text, kubeVersion, constants, see, upstream, labs } };
+  return {
+    text: lines.join("\n"),
+    json: { name, also, text, kubeVersion, constants, see, upstream, labs, ...defined({ guessedFor }) },
+  };
 }
 
 /** `v1.25 or before (50 s from v1.32)`: the answer for one release also shows the others. */

@@ -91,6 +91,16 @@ for (const [asked, want] of FOUND) {
   test(`explain ${asked}: ${want}`, () => assert.equal(findTopic(TOPICS, asked).name, want));
 }
 
+test("explain: a guess says so, a topic that is named does not", async () => {
+  const of = async (...words: string[]) => (await runInProcess(["explain", ...words])).stdout;
+  assert.match(
+    await of("crashlop"),
+    /^There is no topic "crashlop"; this is the most similar one:\n\nCrashLoopBackOff\n/,
+  );
+  assert.match(await of("crashlop", "--lang", "zh"), /^没有主题 "crashlop"；这是最相近的：\n\nCrashLoopBackOff\n/);
+  for (const named of ["CrashLoopBackOff", "crashloop"]) assert.match(await of(named), /^CrashLoopBackOff\n/);
+});
+
 const REFUSED = [
   ["NodeHasPressure", /no topic "NodeHasPressure": did you mean /],
   ["Image", /"Image" is the beginning of several topics: .*ImagePullBackOff/],
