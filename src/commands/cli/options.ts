@@ -33,7 +33,8 @@ export function addOutputOptions(command: Command): Command {
 
 /** Adds -v, --trace and --no-color, for a command whose stdout is another program's output. */
 export function addTraceOptions(command: Command): Command {
-  const levels = "trace: 0 errors, 1 steps with their reasons, 2 requests, 3 servers' decisions, 4 bodies";
+  const levels =
+    "trace: 0 errors, 1 steps with their reasons, 2 requests, 3 servers' decisions, 4 bodies (default: 1, on a terminal without reasons)";
   const grouped = command
     .configureHelp({ ...command.configureHelp(), groupItems })
     .optionsGroup(OUTPUT_GROUP)

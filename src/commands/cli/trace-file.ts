@@ -32,7 +32,12 @@ export function formatOf(path: string): TraceFormat {
   const ending = TRACE_FORMATS.find((one) => path.endsWith(one));
   if (ending !== undefined) return FORMATS[ending];
   const what = `${path}: the ending of the name chooses the format of a trace, and it has none of ${TRACE_ENDINGS}`;
-  throw new LabError("USAGE", what, "Name the file for example trace.ndjson.");
+  const isResult = /^(?:json|yaml|wide|name)$/.test(path);
+  throw new LabError(
+    "USAGE",
+    what,
+    isResult ? "--json prints the result as JSON." : "Name the file for example trace.ndjson.",
+  );
 }
 
 /** A format for readers, whose facts are in their language. */
