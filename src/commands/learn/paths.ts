@@ -7,7 +7,7 @@ import { alignedLines } from "../../trace/terminal/table.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { nearest } from "../../util/text/nearest.js";
 import type { LearnContext } from "./context.js";
-import { cutToTerminal } from "./menu/listing.js";
+import { cutToTerminal, ownMeaning } from "./menu/listing.js";
 import { labTable, minutesLeft, nextLab, standingIn } from "./standing.js";
 
 /** `kubelab learn path`: all paths, or one with its labs. @param word id of a path; "": all. @throws LabError USAGE */
@@ -28,7 +28,7 @@ export async function showPaths(env: LearnContext, word: string): Promise<void> 
   }
   const labs = labsOf(env, path);
   stdout.write(
-    `${path.title[env.language]}: ${path.about[env.language]}\n\n${labTable(labs, progress, env, cutToTerminal(env))}\n`,
+    `${path.title[env.language]}: ${path.about[env.language]}\n\n${labTable(labs, progress, env, cutToTerminal(env))}\n\n${ownMeaning(env)}\n`,
   );
   const next = nextLab(labs, progress);
   if (next === undefined) return showPage(env, path, "stdout");

@@ -6,6 +6,7 @@ import { describe, test } from "vitest";
 import { openLibrary, openPaths } from "../../../src/lab/labs/format/open-library.js";
 import { compilePaths } from "../../../src/lab/labs/format/paths.js";
 import { sayIn } from "../../../src/util/i18n/catalogue.js";
+import { runInProcess } from "../../support/run-cli.js";
 
 test("each path names labs that exist, once, from the first lab on", async () => {
   const known = (await openLibrary()).summaries.map(({ id }) => id);
@@ -23,6 +24,11 @@ test("each path names labs that exist, once, from the first lab on", async () =>
     assert.equal(labs[0], "tour");
     assert.match(page.zh, /\p{Script=Han}/u);
   }
+});
+
+test("the table of a path says what its column OWN means", async () => {
+  const { stdout } = await runInProcess(["learn", "path", "on-call"]);
+  assert.match(stdout, /\nOWN: on a cluster of your own too: [^\n]*\n\nNext: /);
 });
 
 describe("a path with a mistake is reported with its line", () => {

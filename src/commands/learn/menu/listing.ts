@@ -26,17 +26,22 @@ export function cutToTerminal(env: LearnContext): ((line: string) => string) | u
   return columns === undefined ? undefined : (line) => fitted(line, columns, mark);
 }
 
+/** What the column OWN of a table of labs means. */
+export function ownMeaning(env: LearnContext): string {
+  const columns = terminalColumns(env);
+  const text = env.say("ownMeans");
+  return columns === undefined ? text : wrap(text, columns).join("\n");
+}
+
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
   const { store, say, context } = env;
   const progress = await store.load();
   const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;
-  const columns = terminalColumns(env);
   const cut = cutToTerminal(env);
-  const meaning = columns === undefined ? [say("ownMeans")] : wrap(say("ownMeans"), columns);
   const text = asJson
     ? JSON.stringify(jsonReport(labs, progress), null, 2)
-    : [labTable(labs, progress, env, cut), "", ...meaning].join("\n");
+    : [labTable(labs, progress, env, cut), "", ownMeaning(env)].join("\n");
   stdout.write(`${text}\n`);
 }
 
