@@ -1,4 +1,5 @@
 import { LabError } from "../../util/errors.js";
+import { counted } from "../../util/text/counted.js";
 import { nearest } from "../../util/text/nearest.js";
 import type { CommandResult } from "../cli/context.js";
 
@@ -28,7 +29,7 @@ export function chapterList(sources: Sources): CommandResult {
   });
   const width = Math.max(...chapters.map(({ name }) => name.length));
   const rows = chapters.map(({ name, lines, upstream = "" }) =>
-    `${name.padEnd(width)}  ${String(lines).padStart(5)} lines  ${upstream}`.trimEnd(),
+    `${name.padEnd(width)}  ${counted(lines, "line").padEnd(11)}  ${upstream}`.trimEnd(),
   );
   return { text: rows.join("\n"), json: chapters };
 }

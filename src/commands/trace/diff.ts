@@ -80,7 +80,8 @@ function differences(a: Run, b: Run, comparison: Comparison, maxLines: number): 
 
 function summary({ name, graph, style }: Run): string {
   const lastMs = graph.events.reduce((last, { atMs }) => Math.max(last, atMs), style.zeroMs);
-  return `${name}: ${graph.events.length} facts in ${((lastMs - style.zeroMs) / 1000).toFixed(3)} s`;
+  const { length } = graph.events;
+  return `${name}: ${length} ${length === 1 ? "fact" : "facts"} in ${((lastMs - style.zeroMs) / 1000).toFixed(3)} s`;
 }
 
 /** Names the predecessor of each moved fact in both runs. */

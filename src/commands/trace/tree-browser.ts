@@ -1,6 +1,7 @@
 import type { TraceEvent } from "../../trace/events.js";
 import { nameOf } from "../../trace/formats/name.js";
 import type { TraceGraph, Walked } from "../../trace/graph/graph.js";
+import { counted } from "../../util/text/counted.js";
 import { fitted, textWidth, wrap } from "../../util/text/text-width.js";
 import { beginningOf, factDetails, factLine, factWords, type LineStyle, oneLine } from "./fact-lines.js";
 
@@ -102,7 +103,7 @@ export class TreeBrowser {
 
   #title(): string {
     const { graph } = this;
-    return `${graph.events.length} facts in ${graph.roots().length} trees, line ${this.#selected + 1} of ${this.#rows.length}`;
+    return `${counted(graph.events.length, "fact")} in ${counted(graph.roots().length, "tree")}, line ${this.#selected + 1} of ${this.#rows.length}`;
   }
 
   #keys(): string {

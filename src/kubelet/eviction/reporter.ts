@@ -2,6 +2,7 @@ import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { quantityOf } from "../../staging/apimachinery/quantity.js";
 import { goDuration } from "../../staging/apimachinery/time.js";
 import { messageOf } from "../../util/errors.js";
+import { counted } from "../../util/text/counted.js";
 import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
 import type { Observation, Observations } from "./observations.js";
@@ -92,7 +93,7 @@ export class EvictionReporter extends KubeletObserver {
         ? "priority, then number of processes"
         : "usage above request, then priority, then by how much";
     this.decision(
-      `rank ${ranked.length} pods to reclaim ${resource}`,
+      `rank ${counted(ranked.length, "pod")} to reclaim ${resource}`,
       `${[...order, ...more].join("; ")} (by ${criteria})`,
       "synchronize",
     );

@@ -106,5 +106,5 @@ for (const [name, message, hint] of [
 }
 
 test("the list has each chapter with its lines and the upstream file that it mirrors", () => {
-  assert.equal(chapterList(SOURCES).text, "kubelet      1 lines\npleg         6 lines  pkg/kubelet/pleg/generic.go");
+  assert.equal(chapterList(SOURCES).text, "kubelet  1 line\npleg     6 lines      pkg/kubelet/pleg/generic.go");
 });

@@ -1,5 +1,6 @@
 import { byCreationTimestamp } from "../../../staging/apimachinery/api/objects.js";
 
+import { counted } from "../../../util/text/counted.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import type { DeploymentPass } from "./pass.js";
 import { syncRolloutStatus } from "./progress.js";
@@ -50,7 +51,7 @@ async function reconcileNewReplicaSet(
     return (await pass.scaleIfNeeded(newSet, replicas, { ...by, why })).isScaled;
   }
   const most = replicas + maxSurge(deployment);
-  const why = `at most ${most} pods may exist (${replicas} replicas, maxSurge ${most - replicas}), ${wantedCount(all)} do`;
+  const why = `at most ${counted(most, "pod")} may exist (${replicas} replicas, maxSurge ${most - replicas}), ${wantedCount(all)} do`;
   const next = newReplicaSetReplicas(deployment, all, size);
   return (await pass.scaleIfNeeded(newSet, next, { ...by, why })).isScaled;
 }
@@ -90,7 +91,7 @@ async function cleanupUnhealthyReplicas(
       sets.push(set);
       continue;
     }
-    const why = `${unhealthy} of its ${size} pods are not available, and ${most} pods may go`;
+    const why = `${unhealthy} of its ${size} pods are not available, and ${counted(most, "pod")} may go`;
     const by = { file: FILE, func: "cleanupUnhealthyReplicas" };
     sets.push((await pass.scaleIfNeeded(set, size - down, { ...by, why })).set);
     count += down;

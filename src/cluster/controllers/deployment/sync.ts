@@ -1,5 +1,6 @@
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { byCreationTimestamp, isTerminating, nameOf, withoutZeros } from "../../../staging/apimachinery/api/objects.js";
+import { counted } from "../../../util/text/counted.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { decide } from "../support/sync-loop.js";
 import { syncNewReplicaSet } from "./new-replica-set.js";
@@ -124,7 +125,7 @@ async function scaleProportionally(pass: DeploymentPass, sets: readonly ReplicaS
     // The largest set gets what the rounding left.
     const leftover = index === 0 ? toAdd - added : 0;
     const size = Math.max(0, (sizes[index] ?? 0) + leftover);
-    const why = `its share of ${allowed} pods: the Deployment wants ${replicas} replicas in the middle of a rollout`;
+    const why = `its share of ${counted(allowed, "pod")}: the Deployment wants ${replicas} replicas in the middle of a rollout`;
     await pass.scaleReplicaSet(set, size, { why, file: "sync.go", func: "scale, GetProportion" });
   }
 }

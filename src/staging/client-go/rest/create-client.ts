@@ -11,6 +11,7 @@ import { SmallSet } from "../../../util/collections/small-set.js";
 import { defined } from "../../../util/defined.js";
 import { isAbortError, LabError, messageOf } from "../../../util/errors.js";
 import { isRecord } from "../../../util/records.js";
+import { counted } from "../../../util/text/counted.js";
 import { isStatus, type KubeObject } from "../../apimachinery/api/meta.js";
 import { isSuccess, refusal, statusMessage, statusReason } from "./answers.js";
 import { checkBody, NOT_AN_API_SERVER } from "./api-object.js";
@@ -300,7 +301,7 @@ function outcomeInWords(answer: KubeResponse): string | undefined {
   }
   const body = answer.body as { kind?: unknown; items?: unknown } | null;
   if (typeof body !== "object" || body === null || isStatus(body)) return undefined;
-  return Array.isArray(body.items) ? `${body.items.length} items` : undefined;
+  return Array.isArray(body.items) ? counted(body.items.length, "item") : undefined;
 }
 
 /**

@@ -210,7 +210,7 @@ const table: readonly Row[] = [
         .find((one) => one.startsWith("scale down"))
         ?.replace(/web-\w+/, "web-x");
     },
-    "scale down ReplicaSet default/web-x from 4 to 3: 1 of its 4 pods are not available, and 1 pods may go",
+    "scale down ReplicaSet default/web-x from 4 to 3: 1 of its 4 pods are not available, and 1 pod may go",
   ],
   [
     "tells the numbers behind each step",
