@@ -109,7 +109,7 @@ async function prepareSubpath(
   const what = `for volumeMount ${JSON.stringify(mount.name)} of container ${JSON.stringify(container.name)}`;
   try {
     const { mode } = await stat(volumePath);
-    return await bindFile(await safeSubpath(volumePath, subPath, mode & 0o777), place());
+    return await bindFile(await safeSubpath(volumePath, subPath, mode & 0o7777), place());
   } catch (error) {
     if (error instanceof EscapeError) {
       throw new MountsError(`failed to prepare subPath ${what}`, { cause: error });

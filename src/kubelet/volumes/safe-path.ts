@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, readlink, realpath, rm } from "node:fs/promises";
+import { chmod, link, lstat, mkdir, readlink, realpath, rm } from "node:fs/promises";
 import { dirname, join, posix, sep } from "node:path";
 import { makeFolder } from "../../util/os/files.js";
 
@@ -43,7 +43,7 @@ async function linkTarget(path: string): Promise<string | undefined> {
 }
 
 /**
- * The real path of a file or folder in a volume; missing folders are created.
+ * The real path of a file or folder in a volume; missing folders are created with the volume's mode.
  *
  * Mirrors SafeMakeDir and doSafeOpen in pkg/volume/util/subpath/subpath_linux.go.
  * @throws EscapeError when it is not inside
@@ -55,7 +55,10 @@ export async function safeSubpath(volumePath: string, subPath: string, mode: num
     if (part === "" || part === ".") continue;
     const next = join(path, part);
     const isThere = (await lstat(next).catch(() => undefined)) !== undefined;
-    if (!isThere) await mkdir(next, mode);
+    if (!isThere) {
+      await mkdir(next, mode);
+      await chmod(next, mode); // the mode given to mkdir is cut by the umask, and has no setgid bit
+    }
     path = await realpath(next);
     if (path !== base && !path.startsWith(base + sep)) {
       throw new EscapeError(`subpath ${JSON.stringify(subPath)} not within volume path`);

@@ -122,20 +122,22 @@ async function makeWritableFolder(dir: string): Promise<void> {
 
 /**
  * Gives the pod's fsGroup all files of the volume: it can read them and, unless the volume is read-only, write to them.
- * Only root can do that; for other users nothing is done.
+ * Only root can do that. Another user only sets the mode, which tells the embedded runtime whose the volume is
+ * (cluster/shell/fs/host-mount.ts).
  *
  * Mirrors SetVolumeOwnership and changeFilePermission in pkg/volume/volume_linux.go.
  */
 async function setVolumeOwnership({ spec }: V1Pod, dir: string, isReadonly: boolean): Promise<void> {
   const { fsGroup } = (spec["securityContext"] ?? {}) as { readonly fsGroup?: number | null };
-  if (typeof fsGroup !== "number" || process.getuid?.() !== 0) return;
+  if (typeof fsGroup !== "number") return;
   await giveToGroup(dir, fsGroup, isReadonly ? READ_ONLY_MASK : READ_WRITE_MASK);
 }
 
 async function giveToGroup(path: string, gid: number, mask: number): Promise<void> {
   const stat = await lstat(path);
-  if (stat.isSymbolicLink()) return lchown(path, stat.uid, gid);
-  await chown(path, stat.uid, gid);
+  const isRoot = process.getuid?.() === 0;
+  if (stat.isSymbolicLink()) return isRoot ? lchown(path, stat.uid, gid) : undefined;
+  if (isRoot) await chown(path, stat.uid, gid);
   const isFolder = stat.isDirectory();
   await chmod(path, (stat.mode & 0o7777) | mask | (isFolder ? SET_GID | EXECUTE_MASK : 0));
   if (isFolder) for (const name of await readdir(path)) await giveToGroup(join(path, name), gid, mask);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -134,7 +135,10 @@ test("mounts: subPath is a folder with the volume's mode, an existing file, or a
   const lab = new Lab();
   const pathOf = async (container: object) => (await lab.mounts(container))[0]?.hostPath;
   assert.equal(await pathOf(mount("data", { subPath: "a/b" })), join(lab.dataDir, "a/b"));
-  assert.equal(statSync(join(lab.dataDir, "a/b")).mode & 0o777, statSync(lab.dataDir).mode & 0o755);
+  assert.equal(statSync(join(lab.dataDir, "a/b")).mode, statSync(lab.dataDir).mode);
+  chmodSync(lab.dataDir, 0o2777); // the kubelet's umask does not matter, and the setgid bit is passed on
+  await pathOf(mount("data", { subPath: "shared" }));
+  assert.equal(statSync(join(lab.dataDir, "shared")).mode & 0o7777, 0o2777);
   const bound = join(lab.rootDir, "pods/u/volume-subpaths/config/app/0");
   assert.equal(await pathOf(mount("config", { subPath: "key" })), bound);
   const env = [{ name: "POD", value: "web" }];
