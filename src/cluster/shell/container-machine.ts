@@ -2,7 +2,7 @@ import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "./fs/container-fs.js";
 import { argumentBytes } from "./process/argument-bytes.js";
-import type { Confinement } from "./process/confinement.js";
+import { type Confinement, effectiveCapabilities } from "./process/confinement.js";
 import { CpuTime, Scheduler } from "./process/cpu.js";
 import { lookUp } from "./process/lookup.js";
 import { MemoryAccount, type MemoryPool } from "./process/memory-account.js";
@@ -75,7 +75,8 @@ export class ContainerMachine implements Machine {
     this.hostname = options.hostname;
     this.user = options.user;
     this.confinement = options.confinement;
-    options.fs.user = options.user;
+    const { uid, gid, groups } = options.user;
+    options.fs.become({ uid, gid, groups, capabilities: effectiveCapabilities(uid, options.confinement) });
     this.network = options.network;
     this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
     this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares, options.limitMilliCores);

@@ -94,7 +94,7 @@ const CASES: readonly (readonly [string, string, Security, string])[] = [
     "a missing file of /proc",
     "cat /proc/none /proc/9999/status",
     {},
-    "cat: /proc/none: No such file or directory\ncat: /proc/9999/status: No such file or directory\n",
+    "cat: can't open '/proc/none': No such file or directory\ncat: can't open '/proc/9999/status': No such file or directory\n",
   ],
   [
     "masked paths are empty",
@@ -166,7 +166,10 @@ test("groups of the image: a user is in the groups that name it", async () => {
   const container = lab.run({ image: { image: `gcr.io/${path}` }, command: ["id"] });
   const output = lab.output(container);
   await lab.settle();
-  assert.equal(output(), "uid=1000(default-user) gid=1000 groups=1000,50000\n");
+  assert.equal(
+    output(),
+    "uid=1000(default-user) gid=1000(default-user) groups=1000(default-user),50000(group-defined-in-image)\n",
+  );
 });
 
 const REFUSED: readonly (readonly [string, Security, RegExp])[] = [
@@ -184,18 +187,30 @@ for (const [what, securityContext, message] of REFUSED) {
   });
 }
 
-test("nginx writes its PID, unless the root is read-only", async () => {
-  const pidOf = async (readonlyRootfs: boolean) => {
-    const container = lab.run({
-      image: { image: "nginx" },
-      linux: { securityContext: { namespaceOptions: OWN_PIDS, readonlyRootfs } },
-    });
+const NGINX: readonly (readonly [string, Security, RegExp])[] = [
+  ["its PID is in a file", {}, /^1$/],
+  [
+    "a read-only root ends it",
+    { readonlyRootfs: true },
+    /^nginx: \[emerg\] mkdir\(\) "\/var\/cache\/nginx\/client_temp" failed \(30: Read-only file system\)$/,
+  ],
+  [
+    "a user who owns nothing ends it",
+    { runAsUser: { value: 101n } },
+    /^nginx: \[emerg\] mkdir\(\) "\/var\/cache\/nginx\/client_temp" failed \(13: Permission denied\)$/,
+  ],
+];
+for (const [what, securityContext, want] of NGINX) {
+  test(`nginx: ${what}`, async () => {
+    const linux = { securityContext: { namespaceOptions: OWN_PIDS, ...securityContext } };
+    const container = lab.run({ image: { image: "nginx" }, linux });
+    const output = lab.output(container, "stderr");
     await lab.settle();
-    assert.equal(stateOf(container), "running");
-    return (await lab.sh("cat /var/run/nginx.pid 2>/dev/null", container)).stdout.toString();
-  };
-  assert.deepEqual([await pidOf(false), await pidOf(true)], ["1\n", ""]);
-});
+    const isRunning = stateOf(container) === "running";
+    const text = isRunning ? (await lab.sh("cat /var/run/nginx.pid", container)).stdout.toString() : output();
+    assert.match(text.trim(), want);
+  });
+}
 
 test("tail -f of a device waits", async () => {
   const container = lab.run({ command: ["tail", "-f", "/dev/null"] });

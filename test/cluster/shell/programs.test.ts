@@ -160,12 +160,15 @@ test("users: by the pod, by the image, by name", async () => {
     const container = lab.run({ command: ["sleep", "infinity"], linux: { securityContext: more } });
     return (await lab.sh("id; echo $HOME", container)).stdout.toString();
   };
-  assert.equal(await who({}), "uid=0(root) gid=0 groups=0\n/root\n");
+  assert.equal(await who({}), "uid=0(root) gid=0(root) groups=0(root)\n/root\n");
   assert.equal(
     await who({ runAsUser: { value: 1000n }, runAsGroup: { value: 2000n } }),
-    "uid=1000(1000) gid=2000 groups=2000\n/\n",
+    "uid=1000 gid=2000 groups=2000\n/\n",
   );
-  assert.equal(await who({ runAsUsername: "nginx" }), "uid=101(nginx) gid=101 groups=101\n/nonexistent\n");
+  assert.equal(
+    await who({ runAsUsername: "nginx" }),
+    "uid=101(nginx) gid=101(nginx) groups=101(nginx)\n/nonexistent\n",
+  );
   const groups = lab.run({
     command: ["sleep", "infinity"],
     linux: { securityContext: { supplementalGroups: [7n, 0n, 8n] } },

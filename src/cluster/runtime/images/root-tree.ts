@@ -10,6 +10,7 @@ const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);
 const FOLDERS = [
   "/bin",
   "/dev",
+  "/dev/shm",
   "/etc",
   "/home",
   "/proc",
@@ -19,8 +20,11 @@ const FOLDERS = [
   "/tmp",
   "/usr/bin",
   "/usr/sbin",
-  "/var",
+  "/var/run",
 ];
+
+/** Modes of folders by name; of all others 0755. */
+const FOLDER_MODES: Readonly<Record<string, number>> = { root: 0o700, shm: 0o1777, tmp: 0o1777 };
 
 /** The devices of the simulated machine, which each container has. */
 export const DEVICES: Readonly<Record<string, Device>> = {
@@ -64,6 +68,7 @@ export function buildRootTree(definition: ImageDefinition): DirectoryNode {
     for (const [name, which] of APPLETS) program(`${definition.applets}/${name}`, which);
   }
   for (const [path, name] of Object.entries(definition.programs)) program(path, name);
+  if (Object.values(definition.programs).includes("nginx")) enter(root, "/var/cache/nginx/x", owner);
   if (definition.ports.length > 0) text("/etc/nginx/conf.d/default.conf", serverConfig(definition));
   for (const [path, lines] of Object.entries(definition.files)) {
     if (path.endsWith("/")) enter(root, `${path}x`, owner);
@@ -86,7 +91,7 @@ function enter(root: DirectoryNode, path: string, owner: object): { folder: Dire
       folder = next;
       continue;
     }
-    const made = directory(owner, IMAGE_TIME_MS, name === "tmp" ? 0o1777 : EXECUTABLE);
+    const made = directory(owner, IMAGE_TIME_MS, FOLDER_MODES[name] ?? EXECUTABLE);
     folder.children.set(name, made);
     folder = made;
   }

@@ -2,6 +2,7 @@ import type { Ctx } from "../../../trace/ctx.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Clock } from "../../../util/clock.js";
 import type { Random } from "../../../util/random.js";
+import { HostOwners } from "../../shell/fs/host-owners.js";
 import { Scheduler } from "../../shell/process/cpu.js";
 import { MemoryPool } from "../../shell/process/memory-account.js";
 import { notFound } from "../errors.js";
@@ -53,6 +54,7 @@ export class RuntimeCore {
   /** the time and the memory that all containers share */
   readonly scheduler = new Scheduler();
   readonly memory: MemoryPool;
+  readonly owners = new HostOwners();
   /** the addresses of pods and their listeners */
   readonly network: NodeNetwork;
   readonly events = new EventHub();
@@ -76,8 +78,8 @@ export class RuntimeCore {
 
   /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
-    const { clock, random, trace, images, scheduler, memory } = this;
-    return { clock, random, trace, images, scheduler, memory };
+    const { clock, random, trace, images, scheduler, memory, owners } = this;
+    return { clock, random, trace, images, scheduler, memory, owners };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

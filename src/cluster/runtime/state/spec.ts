@@ -5,6 +5,7 @@ import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
 import { ContainerFs } from "../../shell/fs/container-fs.js";
 import { hostMount } from "../../shell/fs/host-mount.js";
+import type { HostOwners } from "../../shell/fs/host-owners.js";
 import type { HostMount } from "../../shell/fs/nodes.js";
 import type { Scheduler } from "../../shell/process/cpu.js";
 import { DEFAULT_PATH } from "../../shell/process/lookup.js";
@@ -24,6 +25,7 @@ export interface SpecDeps extends Ctx {
   readonly images: ImageStore;
   readonly scheduler: Scheduler;
   readonly memory: MemoryPool;
+  readonly owners: HostOwners;
 }
 
 /** Mirrors containerd's buildContainerSpec, for the parts that our containers have. @throws FsError, RpcError */
@@ -31,13 +33,16 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   const { config, image, sandbox } = container;
   const security = config.linux?.securityContext;
   const hostname = hostnameOf(container);
+  // The kubelet names the pod's fsGroup first.
+  const fsGroup = security?.supplementalGroups.map(Number)[0];
   // An image volume has no host path. Such volumes are newer than the release of this runtime.
-  const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map(hostMount);
+  const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map((mount) => hostMount(mount, fsGroup));
   const fs = new ContainerFs({
     image: withDevices(deps.images.tree(image), config.devices, deps.clock.now()),
     mounts,
     clock: deps.clock,
     isReadonly: security?.readonlyRootfs === true,
+    owners: deps.owners,
     maskedPaths: security?.privileged === true ? [] : (security?.maskedPaths ?? []),
     readonlyPaths: security?.privileged === true ? [] : (security?.readonlyPaths ?? []),
   });

@@ -1,5 +1,6 @@
 import type { LinuxContainerSecurityContext } from "../../../staging/cri/messages/security.js";
 import type { ContainerFs } from "../../shell/fs/container-fs.js";
+import { groupsOf, readAccounts } from "../../shell/process/accounts.js";
 import { invalid } from "../errors.js";
 import type { ImageDefinition } from "../images/definition.js";
 
@@ -10,13 +11,6 @@ export interface ContainerUser {
   /** all groups, including the primary one */
   readonly groups: readonly number[];
   readonly name: string;
-  readonly home: string;
-}
-
-interface PasswdLine {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
   readonly home: string;
 }
 
@@ -31,7 +25,7 @@ export function containerUser(
 ): ContainerUser {
   const [imageUser = "", imageGroup] = image.user.split(":");
   const name = security?.runAsUsername || (security?.runAsUser === undefined ? imageUser : "");
-  const lines = readPasswd(fs);
+  const lines = readAccounts(fs);
   const wanted = name === "" ? Number(security?.runAsUser?.value ?? 0n) : name;
   const isNumber = typeof wanted === "number" || /^\d+$/.test(wanted);
   const line = lines.find((one) => (isNumber ? one.uid === Number(wanted) : one.name === wanted));
@@ -40,28 +34,9 @@ export function containerUser(
   const uid = line?.uid ?? Number(wanted);
   const group = security?.runAsGroup?.value ?? (name !== "" && imageGroup !== undefined ? imageGroup : undefined);
   const gid = group === undefined ? (line?.gid ?? 0) : Number(group);
-  const own = line === undefined ? [] : groupsOfMember(fs, line.name);
-  const groups = [...new Set([gid, ...own, ...(security?.supplementalGroups ?? []).map(Number)])];
+  const own = line === undefined ? [gid] : groupsOf(fs, { name: line.name, gid });
+  // The kernel keeps them in order (groups_sort).
+  const all = [...own, ...(security?.supplementalGroups ?? []).map(Number)];
+  const groups = [...new Set(all)].sort((a, b) => a - b);
   return { uid, gid, groups, name: line?.name ?? String(uid), home: line?.home ?? "/" };
-}
-
-/** The groups that name the user as a member in the container's /etc/group. Mirrors containerd's WithAdditionalGIDs. */
-function groupsOfMember(fs: ContainerFs, name: string): readonly number[] {
-  if (!fs.exists("/etc/group")) return [];
-  const lines = fs.readFile("/etc/group").toString().split("\n");
-  return lines
-    .map((text) => text.split(":"))
-    .filter(([, , , members = ""]) => members.split(",").includes(name))
-    .map(([, , gid]) => Number(gid));
-}
-
-function readPasswd(fs: ContainerFs): readonly PasswdLine[] {
-  if (!fs.exists("/etc/passwd")) return [];
-  return fs
-    .readFile("/etc/passwd")
-    .toString()
-    .split("\n")
-    .map((text) => text.split(":"))
-    .filter((fields) => fields.length >= 6)
-    .map(([name = "", , uid, gid, , home = "/"]) => ({ name, uid: Number(uid), gid: Number(gid), home }));
 }

@@ -1,12 +1,24 @@
 import type { Clock } from "../../../util/clock.js";
+import { Access } from "./access.js";
 import { DiskUse } from "./disk-use.js";
 import { FsError } from "./fs-error.js";
-import { type FileOwner, HostFiles, type HostPlace } from "./host-files.js";
+import { HostFiles, type HostPlace } from "./host-files.js";
+import { type FileOwner, HostOwners } from "./host-owners.js";
 import { Layer } from "./layer.js";
-import { copyFor, type DirectoryNode, directory, type FileNode, file, type HostMount, symlink } from "./nodes.js";
-import { resolvePath } from "./paths.js";
+import {
+  copyFor,
+  type DirectoryNode,
+  directory,
+  type FileNode,
+  file,
+  type HostMount,
+  type SymlinkNode,
+  symlink,
+} from "./nodes.js";
+import { Overlay } from "./overlay.js";
+import { type Credentials, READ, WRITE } from "./permission.js";
 import { type FileStat, sizeOnHost, statOf } from "./stat.js";
-import { isDirectory, type Place, pathOf, placeIn, type Step, tryWalk, walk } from "./walk.js";
+import { isDirectory, isSealed, type Place, pathOf, placeIn, type Step, tryWalk, type Walk, walk } from "./walk.js";
 
 export interface ContainerFsOptions {
   /** the image's tree, shared with other containers and never changed */
@@ -18,53 +30,74 @@ export interface ContainerFsOptions {
   readonly maskedPaths?: readonly string[];
   /** nothing below them can be changed */
   readonly readonlyPaths?: readonly string[];
+  /** shared by the containers of a runtime; default: its own */
+  readonly owners?: HostOwners;
+}
+
+export interface WriteOptions {
+  readonly truncate?: boolean;
+  /** default: append */
+  readonly offset?: number;
+  /** permission bits of a new file */
+  readonly mode?: number;
+  /** the file was opened before, so its permissions do not matter any more */
+  readonly isOpen?: boolean;
 }
 
 /**
  * A container's file system: the image's tree, copied on write, and the mounts. Paths are absolute paths of the
- * container. All calls are synchronous, because they touch only memory or small files of the kubelet.
+ * container. All calls are synchronous, because they touch only memory or small files of the kubelet. Calls of the
+ * container's user are checked as by the kernel: see `Credentials`.
  */
 export class ContainerFs {
   readonly host: HostFiles;
   readonly clock: Clock;
   readonly #layer: Layer;
-  #root: DirectoryNode;
-  #isReadonly = false;
-  #readonlyPaths: readonly string[] = [];
+  readonly #tree: Overlay;
   readonly #mounts: readonly HostMount[];
-  /** the user that new files belong to */
-  user: FileOwner = { uid: 0, gid: 0 };
+  #access: Access;
 
   constructor(options: ContainerFsOptions) {
     this.clock = options.clock;
-    this.host = new HostFiles(new DiskUse(options.mounts, options.clock));
+    this.host = new HostFiles(new DiskUse(options.mounts, options.clock), options.owners ?? new HostOwners());
+    this.#access = new Access(this.host, undefined);
     this.#layer = new Layer(options.clock);
-    this.#root = options.image;
+    this.#tree = new Overlay(options.image);
     this.#mounts = options.mounts;
     // Nested mounts come after their parents. A missing mount point is created, even under a read-only root.
     for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
       this.#mount(mount);
     }
     for (const path of options.maskedPaths ?? []) this.#mask(path);
-    this.#readonlyPaths = (options.readonlyPaths ?? []).map((path) => resolvePath("/", path));
-    this.#isReadonly = options.isReadonly;
+    this.#tree.protect(options.readonlyPaths ?? []);
+    this.#tree.isReadonly = options.isReadonly;
+  }
+
+  /** From now on all calls are those of this user. Before, they are the runtime's. */
+  become(who: Credentials): void {
+    this.#access = new Access(this.host, who);
+  }
+
+  /** the tree as it is now, for the processes of other containers: /proc/PID/root */
+  get root(): DirectoryNode {
+    return this.#tree.root;
   }
 
   /** Mirrors maskPath in runc: a missing path is fine. */
   #mask(path: string): void {
-    const found = tryWalk(this.#root, this.host, path);
+    const found = tryWalk(this.#tree.root, this.#access, path);
     if (typeof found === "string" || found.missing !== undefined || found.steps.length === 1) return;
     const { name, place } = found.steps.at(-1) as Step;
     const hidden = isDirectory(place, this.host)
-      ? directory(this, this.clock.now())
-      : file(this, this.clock.now(), Buffer.alloc(0), { mode: 0o666, device: "null" });
-    this.#own(found.steps.slice(0, -1))?.children.set(name, hidden);
+      ? directory(this.#tree, this.clock.now())
+      : file(this.#tree, this.clock.now(), Buffer.alloc(0), { mode: 0o666, device: "null" });
+    this.#tree.own(found.steps.slice(0, -1))?.children.set(name, hidden);
   }
 
   /** Puts a tree of the kernel into the root folder, unless something is mounted there. */
   attach(name: string, tree: DirectoryNode): void {
-    const root = walk(this.#root, this.host, "/");
-    if (this.#root.children.get(name)?.type !== "mount") this.#own(root.steps)?.children.set(name, tree);
+    const root = walk(this.#tree.root, this.#access, "/");
+    if (this.#tree.root.children.get(name)?.type !== "mount") this.#tree.own(root.steps)?.children.set(name, tree);
   }
 
   /** The mounts as /proc/mounts shows them. */
@@ -74,7 +107,7 @@ export class ContainerFs {
       const [device = "", name = ""] = type.split(" ");
       return `${device} ${containerPath} ${name} ${isReadonly ? "ro" : "rw"},relatime 0 0\n`;
     });
-    const root = this.#isReadonly ? "ro" : "rw";
+    const root = this.#tree.isReadonly ? "ro" : "rw";
     return `overlay / overlay ${root},relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n${lines.join("")}`;
   }
 
@@ -90,13 +123,13 @@ export class ContainerFs {
 
   /** Writes a file of the runtime into the tree: /etc/hosts and the like. */
   provide(path: string, content: string): void {
-    const wasReadonly = this.#isReadonly;
-    this.#isReadonly = false;
+    const wasReadonly = this.#tree.isReadonly;
+    this.#tree.isReadonly = false;
     try {
       this.mkdir(path.slice(0, path.lastIndexOf("/")) || "/", { recursive: true });
       this.write(path, Buffer.from(content), { truncate: true });
     } finally {
-      this.#isReadonly = wasReadonly;
+      this.#tree.isReadonly = wasReadonly;
     }
   }
 
@@ -105,18 +138,23 @@ export class ContainerFs {
     const name = mount.containerPath.slice(slash + 1);
     if (name === "") throw new FsError("EINVAL", mount.containerPath);
     this.mkdir(mount.containerPath.slice(0, slash) || "/", { recursive: true });
-    const { steps } = walk(this.#root, this.host, mount.containerPath.slice(0, slash));
-    const folder = this.#own(steps);
+    const { steps } = walk(this.#tree.root, this.#access, mount.containerPath.slice(0, slash));
+    const folder = this.#tree.own(steps);
     // Inside another mount the mount point exists on the machine. If not, the kubelet made a mistake that runc would
     // refuse.
     if (folder === undefined) return;
     const mtimeMs = this.clock.now();
-    folder.children.set(name, { type: "mount", owner: this, mode: 0o755, mtimeMs, mount });
+    folder.children.set(name, { type: "mount", owner: this.#tree, mode: 0o755, mtimeMs, mount });
   }
 
   exists(path: string): boolean {
-    const found = tryWalk(this.#root, this.host, path);
+    const found = tryWalk(this.#tree.root, this.#access, path);
     return typeof found !== "string" && found.missing === undefined;
+  }
+
+  /** Whether the user has all `wanted` rights for a file, such as `READ | WRITE`. */
+  allows(stat: FileStat, wanted: number): boolean {
+    return this.#access.allows(stat, wanted);
   }
 
   stat(path: string): FileStat {
@@ -128,7 +166,7 @@ export class ContainerFs {
   }
 
   realpath(path: string): string {
-    const { steps, missing } = walk(this.#root, this.host, path);
+    const { steps, missing } = walk(this.#tree.root, this.#access, path);
     if (missing !== undefined) throw new FsError("ENOENT", path);
     return pathOf(steps);
   }
@@ -144,6 +182,8 @@ export class ContainerFs {
   readdir(path: string): string[] {
     const place = this.#find(path);
     if (!isDirectory(place, this.host)) throw new FsError("ENOTDIR", path);
+    if (isSealed(place)) throw new FsError("EACCES", path);
+    this.#access.require(place, READ, path);
     const names = place.kind === "host" ? this.host.readdir(place) : [...(place.node as DirectoryNode).children.keys()];
     return names.sort();
   }
@@ -156,40 +196,39 @@ export class ContainerFs {
 
   readFile(path: string): Buffer {
     const place = this.#find(path);
+    this.#access.require(place, READ, path);
     if (place.kind === "host") return this.host.read(place, 0, sizeOnHost(place, this.host, path));
     if (place.node.type === "directory") throw new FsError("EISDIR", path);
     const node = place.node as FileNode;
     return Buffer.from(node.bytes.subarray(0, node.size));
   }
 
-  /** Up to `length` bytes from `offset`; empty at the end. */
-  read(path: string, offset: number, length: number): Buffer {
+  /** Up to `length` bytes from `offset`; empty at the end. @param isOpen see WriteOptions */
+  read(path: string, offset: number, length: number, isOpen = false): Buffer {
     const place = this.#find(path);
+    if (!isOpen) this.#access.require(place, READ, path);
     if (place.kind === "host") return this.host.read(place, offset, length);
     if (place.node.type === "directory") throw new FsError("EISDIR", path);
     const node = place.node as FileNode;
     return Buffer.from(node.bytes.subarray(offset, Math.min(offset + length, node.size)));
   }
 
-  /** @param options.offset default: append */
-  write(
-    path: string,
-    bytes: Uint8Array,
-    options: { readonly truncate?: boolean; readonly offset?: number; readonly mode?: number } = {},
-  ): void {
-    const { steps, missing } = walk(this.#root, this.host, path);
+  write(path: string, bytes: Uint8Array, options: WriteOptions = {}): void {
+    const found = walk(this.#tree.root, this.#access, path);
+    const { steps, missing } = found;
     const last = (steps.at(-1) as Step).place;
     const mode = options.mode ?? 0o644;
     const hostPlace = missing === undefined ? last : placeIn(last, missing);
     if (hostPlace.kind === "host") {
       if (missing === undefined && isDirectory(last, this.host)) throw new FsError("EISDIR", path);
-      if (missing !== undefined) this.host.create(hostPlace, mode, this.user);
+      if (options.isOpen !== true) this.#requireWrite(found, path);
+      if (missing !== undefined) this.host.create(hostPlace, mode, this.#access.ofNew(last, "file"));
       else if (options.truncate === true) this.host.truncate(hostPlace, mode);
       // Even for zero bytes: opening a file to append creates it, or fails.
       if (bytes.length > 0 || options.truncate !== true) this.host.write(hostPlace, bytes, options.offset, mode);
       return;
     }
-    const node = this.#fileToWrite(steps, missing, path, mode);
+    const node = this.#fileToWrite(found, path, options);
     if (node.device !== undefined) {
       if (bytes.length > 0) writeDevice(node, path);
       return;
@@ -198,116 +237,167 @@ export class ContainerFs {
     this.#layer.put(node, bytes, options.offset ?? node.size, path);
   }
 
-  #fileToWrite(steps: readonly Step[], missing: string | undefined, path: string, mode: number): FileNode {
+  /** A read-only file system comes first, as in the kernel's path_openat. @throws FsError EROFS, EACCES */
+  #requireWrite({ steps, missing }: Walk, path: string): void {
+    const { place } = steps.at(-1) as Step;
+    if (place.kind === "host") this.host.requireWritable(place);
+    if (missing === undefined) this.#access.require(place, WRITE, path);
+    else this.#access.requireCreate(place, path);
+  }
+
+  #fileToWrite(found: Walk, path: string, { mode = 0o644, isOpen = false }: WriteOptions): FileNode {
+    const { steps, missing } = found;
     const folderSteps = missing === undefined ? steps.slice(0, -1) : steps;
     if (missing === undefined) {
       const { place } = steps.at(-1) as Step;
       if (place.kind !== "node" || place.node.type !== "file") throw new FsError("EISDIR", path);
-      if (place.node.device !== undefined) return place.node;
-      if (place.node.owner === this && !this.#isReadonly && !this.#isBelowReadonly(folderSteps)) return place.node;
+      if (place.node.device === undefined && this.#tree.isReadonlyAt(folderSteps)) throw new FsError("EROFS", path);
+      if (!isOpen) this.#requireWrite(found, path);
+      if (place.node.device !== undefined || place.node.owner === this.#tree) return place.node;
     }
-    const folder = this.#ownOrThrow(folderSteps, path);
+    const folder = this.#tree.ownOrThrow(folderSteps, path);
     const name = missing ?? (steps.at(-1) as Step).name;
     const before = folder.children.get(name);
-    if (before === undefined) this.#layer.addNode(path);
-    const node =
-      before?.type === "file"
-        ? copyFor(before, this)
-        : Object.assign(file(this, this.clock.now(), Buffer.alloc(0), { mode }), this.user);
+    if (before?.type !== "file") {
+      if (!isOpen) this.#requireWrite(found, path);
+      this.#layer.addNode(path);
+    }
+    const node = before?.type === "file" ? copyFor(before, this.#tree) : this.#newFile(found, mode);
     if (before?.type === "file") this.#layer.charge(node.size, path);
     folder.children.set(name, node);
     return node;
   }
 
-  mkdir(path: string, options: { readonly recursive?: boolean } = {}): void {
-    if (options.recursive === true) {
-      this.#mkdirs(path);
-      return;
-    }
-    const { steps, missing } = walk(this.#root, this.host, path);
-    if (missing === undefined) throw new FsError("EEXIST", path);
-    const { place } = steps.at(-1) as Step;
-    if (place.kind === "host") {
-      this.host.mkdir(placeIn(place, missing) as HostPlace, this.user);
-      return;
-    }
-    const folder = this.#ownOrThrow(steps, path);
-    this.#layer.addNode(path);
-    folder.children.set(missing, Object.assign(directory(this, this.clock.now()), this.user));
+  #newFile({ steps }: Walk, mode: number): FileNode {
+    const { uid, gid } = this.#access.ofNew((steps.at(-1) as Step).place, "file");
+    return Object.assign(file(this.#tree, this.clock.now(), Buffer.alloc(0), { mode }), { uid, gid });
   }
 
-  #mkdirs(path: string): void {
+  /** @param options.mode permission bits of the new folders */
+  mkdir(path: string, options: { readonly recursive?: boolean; readonly mode?: number } = {}): void {
+    const { recursive = false, mode = 0o755 } = options;
+    if (recursive) {
+      this.#mkdirs(path, mode);
+      return;
+    }
+    const { steps, missing } = walk(this.#tree.root, this.#access, path);
+    if (missing === undefined) throw new FsError("EEXIST", path);
+    const { place } = steps.at(-1) as Step;
+    const { uid, gid, bits } = this.#access.ofNew(place, "directory");
+    if (place.kind === "host") {
+      this.#requireCreate(place, path);
+      this.host.mkdir(placeIn(place, missing) as HostPlace, mode | bits, { uid, gid });
+      return;
+    }
+    const folder = this.#tree.ownOrThrow(steps, path);
+    this.#access.requireCreate(place, path);
+    this.#layer.addNode(path);
+    folder.children.set(missing, Object.assign(directory(this.#tree, this.clock.now(), mode | bits), { uid, gid }));
+  }
+
+  #requireCreate(folder: HostPlace, path: string): void {
+    this.host.requireWritable(folder);
+    this.#access.requireCreate(folder, path);
+  }
+
+  #mkdirs(path: string, mode: number): void {
     const names = path.split("/").filter((name) => name !== "");
     for (let count = 1; count <= names.length; count++) {
       const part = `/${names.slice(0, count).join("/")}`;
-      if (!this.exists(part)) this.mkdir(part);
+      if (!this.exists(part)) this.mkdir(part, { mode });
       else if (this.stat(part).type !== "directory") throw new FsError("ENOTDIR", path);
     }
   }
 
   /** Removes a name. A folder must be empty. */
   remove(path: string): void {
-    const { steps, missing } = walk(this.#root, this.host, path, false);
+    const { steps, missing } = walk(this.#tree.root, this.#access, path, false);
     if (missing !== undefined) throw new FsError("ENOENT", path);
     const { place, name } = steps.at(-1) as Step;
     if (steps.length === 1 || (place.kind === "host" && place.rel === "")) throw new FsError("EBUSY", path);
     const isFolder = isDirectory(place, this.host);
-    if (isFolder && this.readdir(path).length > 0) throw new FsError("ENOTEMPTY", path);
+    const folder = (steps.at(-2) as Step).place;
     if (place.kind === "host") {
+      this.host.requireWritable(place);
+      this.#access.requireDelete(folder, place, path);
+      if (isFolder && this.host.readdir(place).length > 0) throw new FsError("ENOTEMPTY", path);
       isFolder ? this.host.rmdir(place) : this.host.unlink(place);
       return;
     }
-    this.#ownOrThrow(steps.slice(0, -1), path).children.delete(name);
-    if (place.node.owner === this) this.#layer.nodeCount--;
-    if (place.node.type === "file" && place.node.owner === this) this.#layer.usedBytes -= place.node.size;
+    const owned = this.#tree.ownOrThrow(steps.slice(0, -1), path);
+    this.#access.requireDelete(folder, place, path);
+    if (place.node.type === "directory" && place.node.children.size > 0) throw new FsError("ENOTEMPTY", path);
+    owned.children.delete(name);
+    if (place.node.owner === this.#tree) this.#layer.nodeCount--;
+    if (place.node.type === "file" && place.node.owner === this.#tree) this.#layer.usedBytes -= place.node.size;
   }
 
   symlink(target: string, path: string): void {
-    const { steps, missing } = walk(this.#root, this.host, path, false);
+    const { steps, missing } = walk(this.#tree.root, this.#access, path, false);
     if (missing === undefined) throw new FsError("EEXIST", path);
     const { place } = steps.at(-1) as Step;
+    const { uid, gid } = this.#access.ofNew(place, "symlink");
     if (place.kind === "host") {
-      this.host.symlink(placeIn(place, missing) as HostPlace, target);
+      this.#requireCreate(place, path);
+      this.host.symlink(placeIn(place, missing) as HostPlace, target, { uid, gid });
       return;
     }
-    const folder = this.#ownOrThrow(steps, path);
+    const folder = this.#tree.ownOrThrow(steps, path);
+    this.#access.requireCreate(place, path);
     this.#layer.addNode(path);
-    folder.children.set(missing, symlink(this, this.clock.now(), target));
+    folder.children.set(missing, Object.assign(symlink(this.#tree, this.clock.now(), target), { uid, gid }));
   }
 
   /** Creates a hard link in the same file system. */
   link(existing: string, path: string): void {
-    const { steps, missing } = walk(this.#root, this.host, path, false);
+    const { steps, missing } = walk(this.#tree.root, this.#access, path, false);
     if (missing === undefined) throw new FsError("EEXIST", path);
     const from = this.#find(existing);
     const { place } = steps.at(-1) as Step;
+    this.#access.requireLink(from, path);
     if (from.kind === "host" && place.kind === "host" && from.mount === place.mount) {
+      this.#requireCreate(place, path);
       this.host.link(from, placeIn(place, missing) as HostPlace);
       return;
     }
     if (from.kind === "host" || place.kind === "host") throw new FsError("EXDEV", path);
     if (from.node.type === "directory") throw new FsError("EACCES", existing);
-    this.#ownOrThrow(steps, path).children.set(missing, from.node);
+    const folder = this.#tree.ownOrThrow(steps, path);
+    this.#access.requireCreate(place, path);
+    folder.children.set(missing, from.node);
   }
 
   rename(from: string, to: string): void {
-    const source = walk(this.#root, this.host, from, false);
+    const source = walk(this.#tree.root, this.#access, from, false);
     if (source.missing !== undefined) throw new FsError("ENOENT", from);
     const { place, name } = source.steps.at(-1) as Step;
-    const target = walk(this.#root, this.host, to, false);
+    const target = walk(this.#tree.root, this.#access, to, false);
     const folder = target.missing === undefined ? target.steps.slice(0, -1) : target.steps;
     const newName = target.missing ?? (target.steps.at(-1) as Step).name;
     const into = (folder.at(-1) as Step).place;
     if (place.kind === "host" && place.rel === "") throw new FsError("EBUSY", from);
-    if (place.kind === "host" && into.kind === "host" && place.mount === into.mount) {
+    const isOnHost = place.kind === "host" && into.kind === "host" && place.mount === into.mount;
+    if (isOnHost) {
+      this.host.requireWritable(place);
+      this.#requireRename(source, target, from, to);
       this.host.rename(place, placeIn(into, newName) as HostPlace);
       return;
     }
     if (place.kind === "host" || into.kind === "host") throw new FsError("EXDEV", to);
     if (`${pathOf(target.steps)}/`.startsWith(`${pathOf(source.steps)}/`)) throw new FsError("EINVAL", to);
-    this.#ownOrThrow(source.steps.slice(0, -1), from).children.delete(name);
-    const owned = this.#own(walk(this.#root, this.host, pathOf(folder)).steps);
+    const before = this.#tree.ownOrThrow(source.steps.slice(0, -1), from);
+    this.#requireRename(source, target, from, to);
+    before.children.delete(name);
+    const owned = this.#tree.own(walk(this.#tree.root, this.#access, pathOf(folder)).steps);
     owned?.children.set(newName, place.node);
+  }
+
+  #requireRename(source: Walk, target: Walk, from: string, to: string): void {
+    const [parent, old] = source.steps.slice(-2) as [Step, Step];
+    this.#access.requireDelete(parent.place, old.place, from);
+    const last = (target.steps.at(-1) as Step).place;
+    if (target.missing !== undefined) this.#access.requireCreate(last, to);
+    else this.#access.requireDelete((target.steps.at(-2) as Step).place, last, to);
   }
 
   /** Whether the file is on a tmpfs of the machine: a mounted `emptyDir` of medium Memory. */
@@ -317,72 +407,64 @@ export class ContainerFs {
   }
 
   chmod(path: string, mode: number): void {
-    const place = this.#find(path);
-    if (place.kind === "host") {
-      this.host.chmod(place, mode & 0o7777);
-      return;
-    }
-    this.#change(path, (node) => {
-      node.mode = mode & 0o7777;
+    this.#change(path, true, (place) => {
+      const after = this.#access.modeAfter(place, mode, path);
+      return { onHost: (one) => this.host.chmod(one, after), onNode: (node) => Object.assign(node, { mode: after }) };
+    });
+  }
+
+  /** @param followLast false: changes a symbolic link itself */
+  chown(path: string, owner: Partial<FileOwner>, followLast = true): void {
+    this.#change(path, followLast, (place) => {
+      const { mode, ...after } = this.#access.ownerAfter(place, owner, path);
+      return {
+        onHost: (one) => this.host.give(one, after),
+        onNode: (node) => Object.assign(node, after, node.type === "symlink" ? {} : { mode }),
+      };
     });
   }
 
   utimes(path: string, mtimeMs: number): void {
-    const place = this.#find(path);
-    if (place.kind === "host") {
-      this.host.utimes(place, mtimeMs);
-      return;
-    }
-    this.#change(path, (node) => {
-      node.mtimeMs = mtimeMs;
+    this.#change(path, true, (place) => {
+      this.#access.requireTouch(place, path);
+      return { onHost: (one) => this.host.utimes(one, mtimeMs), onNode: (node) => Object.assign(node, { mtimeMs }) };
     });
   }
 
-  #change(path: string, change: (node: FileNode | DirectoryNode) => void): void {
-    const { steps, missing } = walk(this.#root, this.host, path);
+  /** Changes attributes. @param change checks the permission and returns what to do */
+  #change(
+    path: string,
+    followLast: boolean,
+    change: (place: Place) => {
+      readonly onHost: (place: HostPlace) => void;
+      readonly onNode: (node: FileNode | DirectoryNode | SymlinkNode) => void;
+    },
+  ): void {
+    const found = walk(this.#tree.root, this.#access, path, followLast);
+    const { steps, missing } = found;
     if (missing !== undefined) throw new FsError("ENOENT", path);
-    const { place } = steps.at(-1) as Step;
-    if (place.kind === "host") return; // its callers have changed it
-    if (place.node.type === "directory") {
-      change(this.#ownOrThrow(steps, path));
+    const { place, name } = steps.at(-1) as Step;
+    if (place.kind === "host") {
+      this.host.requireWritable(place);
+      change(place).onHost(place);
       return;
     }
-    change(this.#fileToWrite(steps, undefined, path, 0));
+    const isFolder = place.node.type === "directory";
+    if (this.#tree.isReadonlyAt(isFolder ? steps : steps.slice(0, -1))) throw new FsError("EROFS", path);
+    const { onNode } = change(place);
+    if (isFolder) onNode(this.#tree.ownOrThrow(steps, path));
+    else if (place.node.type === "file") onNode(this.#fileToWrite(found, path, { isOpen: true }));
+    else {
+      const copy = { ...(place.node as SymlinkNode), owner: this.#tree };
+      onNode(copy);
+      this.#tree.ownOrThrow(steps.slice(0, -1), path).children.set(name, copy);
+    }
   }
 
   #find(path: string, followLast = true): Place {
-    const { steps, missing } = walk(this.#root, this.host, path, followLast);
+    const { steps, missing } = walk(this.#tree.root, this.#access, path, followLast);
     if (missing !== undefined) throw new FsError("ENOENT", path);
     return (steps.at(-1) as Step).place;
-  }
-
-  #ownOrThrow(steps: readonly Step[], path: string): DirectoryNode {
-    if (this.#isReadonly || this.#isBelowReadonly(steps)) throw new FsError("EROFS", path);
-    const folder = this.#own(steps);
-    if (folder === undefined) throw new FsError("EXDEV", path);
-    return folder;
-  }
-
-  #isBelowReadonly(steps: readonly Step[]): boolean {
-    const isKernels = steps.some(
-      ({ place }) => place.kind === "node" && place.node.type === "directory" && place.node.isVirtual,
-    );
-    if (isKernels || this.#readonlyPaths.length === 0) return isKernels;
-    const folder = pathOf(steps);
-    return this.#readonlyPaths.some((path) => folder === path || folder.startsWith(`${path}/`));
-  }
-
-  /** Copies the folders on the way into this container's layer. @returns the last one; undefined if it is in a mount */
-  #own(steps: readonly Step[]): DirectoryNode | undefined {
-    let folder: DirectoryNode | undefined;
-    for (const { name, place } of steps) {
-      if (place.kind === "host" || place.node.type !== "directory") return undefined;
-      const own: DirectoryNode = place.node.owner === this ? place.node : copyFor(place.node, this);
-      if (folder === undefined) this.#root = own;
-      else folder.children.set(name, own);
-      folder = own;
-    }
-    return folder;
   }
 }
 

@@ -8,6 +8,7 @@ const TEXTS = {
   ENOTEMPTY: "directory not empty",
   EROFS: "read-only file system",
   EACCES: "permission denied",
+  EPERM: "operation not permitted",
   ELOOP: "too many levels of symbolic links",
   EINVAL: "invalid argument",
   ENOSPC: "no space left on device",
@@ -42,7 +43,6 @@ export function fromHost(error: unknown, path: string): FsError {
   if (error instanceof FsError) return error;
   const code = (error as { code?: unknown } | null)?.code;
   const known = typeof code === "string" && code in TEXTS ? (code as FsErrorCode) : undefined;
-  if (code === "EPERM") return new FsError("EACCES", path, { cause: error });
   return new FsError(known ?? "EIO", path, { cause: error });
 }
 

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  chownSync,
   closeSync,
   constants,
   fchmodSync,
@@ -22,9 +21,10 @@ import {
   utimesSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { DiskUse } from "./disk-use.js";
 import { FsError, fromHost } from "./fs-error.js";
+import type { FileOwner, HostOwners } from "./host-owners.js";
 import type { HostMount } from "./nodes.js";
 
 /** A file or folder of the machine inside a mount: `rel` is its path below the mount point. */
@@ -34,16 +34,8 @@ export interface HostPlace {
   readonly rel: string;
 }
 
-/** The user that new files belong to. */
-export interface FileOwner {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 /** Linux's number of the file system in statfs. */
 const TMPFS_MAGIC = 0x01021994;
-/** New files in a folder with this bit get the folder's group. */
-const SET_GID = 0o2000;
 
 const NO_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -53,7 +45,10 @@ const NO_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
  * mount leads to a path of the container. It does not open pipes, sockets and devices.
  */
 export class HostFiles {
-  constructor(readonly use: DiskUse) {}
+  constructor(
+    readonly use: DiskUse,
+    readonly owners: HostOwners,
+  ) {}
 
   path({ mount, rel }: HostPlace): string {
     return rel === "" ? mount.hostPath : join(mount.hostPath, rel);
@@ -81,7 +76,7 @@ export class HostFiles {
 
   /** @param offset default: append */
   write(place: HostPlace, bytes: Uint8Array, offset: number | undefined, mode: number): void {
-    this.#mayWrite(place);
+    this.requireWritable(place);
     const append = offset === undefined ? constants.O_APPEND : 0;
     this.#withFile(place, constants.O_WRONLY | constants.O_CREAT | append, mode, (fd, { size }) => {
       const growth = (offset ?? size) + bytes.length - size;
@@ -93,33 +88,33 @@ export class HostFiles {
   }
 
   /** Creates an empty file with exactly these permission bits, for this user. */
-  create(place: HostPlace, mode: number, user: FileOwner): void {
-    this.#mayWrite(place);
+  create(place: HostPlace, mode: number, owner: FileOwner): void {
+    this.requireWritable(place);
     this.use.addName(this.#shown(place));
     this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd) => fchmodSync(fd, mode));
-    this.#give(place, user);
+    this.give(place, owner);
   }
 
-  /** Only root can give files away; for other users the files stay those of this process. */
-  #give(place: HostPlace, { uid, gid }: FileOwner): void {
-    if (process.getuid?.() !== 0 || (uid === 0 && gid === 0)) return;
-    this.#change(place, (path) => {
-      const folder = lstatSync(dirname(path));
-      chownSync(path, uid, (folder.mode & SET_GID) === 0 ? gid : folder.gid);
-    });
+  /** Changes the owner of a file or, itself, of a symbolic link. */
+  give(place: HostPlace, owner: FileOwner): void {
+    this.#change(place, (path) => this.owners.give(path, lstatSync(path), owner));
   }
 
   truncate(place: HostPlace, mode: number): void {
-    this.#mayWrite(place);
+    this.requireWritable(place);
     this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd, { size }) => {
       ftruncateSync(fd, 0);
       this.use.shrink(size);
     });
   }
 
-  mkdir(place: HostPlace, user: FileOwner): void {
-    this.#add(place, (path) => mkdirSync(path));
-    this.#give(place, user);
+  /** Creates a folder with exactly these permission bits, for this user. */
+  mkdir(place: HostPlace, mode: number, owner: FileOwner): void {
+    this.#add(place, (path) => {
+      mkdirSync(path);
+      this.owners.give(path, lstatSync(path), owner);
+      chmodSync(path, mode);
+    });
   }
 
   chmod(place: HostPlace, mode: number): void {
@@ -132,32 +127,35 @@ export class HostFiles {
 
   rmdir(place: HostPlace): void {
     this.#change(place, (path) => {
-      this.use.removeName(path);
+      this.#forget(path);
       rmdirSync(path);
     });
   }
 
   unlink(place: HostPlace): void {
     this.#change(place, (path) => {
-      this.use.removeName(path);
+      this.#forget(path);
       unlinkSync(path);
     });
   }
 
-  symlink(place: HostPlace, target: string): void {
-    this.#add(place, (path) => symlinkSync(target, path));
+  symlink(place: HostPlace, target: string, owner: FileOwner): void {
+    this.#add(place, (path) => {
+      symlinkSync(target, path);
+      this.owners.give(path, lstatSync(path), owner);
+    });
   }
 
   rename(from: HostPlace, to: HostPlace): void {
-    this.#mayWrite(from);
+    this.requireWritable(from);
     this.#change(to, (path) => {
-      this.use.removeName(path); // of the file that it replaces
+      this.#forget(path); // of the file that it replaces
       renameSync(this.path(from), path);
     });
   }
 
   link(from: HostPlace, to: HostPlace): void {
-    this.#mayWrite(from);
+    this.requireWritable(from);
     this.#add(to, (path) => linkSync(this.path(from), path));
   }
 
@@ -167,17 +165,26 @@ export class HostFiles {
 
   /** Creates a folder or a link. */
   #add(place: HostPlace, create: (path: string) => void): void {
-    this.#mayWrite(place);
+    this.requireWritable(place);
     this.use.addName(this.#shown(place));
     this.#change(place, create);
   }
 
   #change(place: HostPlace, change: (path: string) => void): void {
-    this.#mayWrite(place);
+    this.requireWritable(place);
     this.#try(place, () => change(this.path(place)));
   }
 
-  #mayWrite({ mount, rel }: HostPlace): void {
+  /** A name is removed. */
+  #forget(path: string): void {
+    this.use.removeName(path);
+    if (this.owners.own === undefined) return;
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && (stat.nlink === 1 || stat.isDirectory())) this.owners.forget(stat);
+  }
+
+  /** @throws FsError EROFS */
+  requireWritable({ mount, rel }: HostPlace): void {
     if (mount.isReadonly) throw new FsError("EROFS", join(mount.containerPath, rel));
   }
 

@@ -1,25 +1,29 @@
-import { realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { makeFolderSync } from "../../../util/os/files.js";
 import { fromHost } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 import { resolvePath } from "./paths.js";
+import { SET_GID } from "./permission.js";
 
 /**
  * Makes a mount from the kubelet's request. A symbolic link is resolved now, on the machine; a missing path becomes a
  * folder.
  *
  * Mirrors containerd's pkg/cri/opts (WithMounts).
+ * @param fsGroup the pod's group for its volumes. A kubelet marks its folders with the setgid bit, but only root can
+ * also give them to the group
  * @throws FsError
  */
-export function hostMount(mount: {
-  readonly containerPath: string;
-  readonly hostPath: string;
-  readonly readonly: boolean;
-}): HostMount {
+export function hostMount(
+  mount: { readonly containerPath: string; readonly hostPath: string; readonly readonly: boolean },
+  fsGroup?: number,
+): HostMount {
   const containerPath = resolvePath("/", mount.containerPath);
   const hostPath = resolvePath("/", mount.hostPath);
   try {
-    return { containerPath, hostPath: realPath(hostPath), isReadonly: mount.readonly };
+    const path = realPath(hostPath);
+    const hasGroup = fsGroup !== undefined && (lstatSync(path).mode & SET_GID) !== 0;
+    return { containerPath, hostPath: path, isReadonly: mount.readonly, ...(hasGroup ? { group: fsGroup } : {}) };
   } catch (error) {
     throw fromHost(error, containerPath);
   }

@@ -32,6 +32,8 @@ export interface DirectoryNode extends NodeBase {
   readonly children: Map<string, FsNode>;
   /** made by the kernel: no process can change it */
   readonly isVirtual?: true;
+  /** no process of this container may look into it, not even root */
+  readonly isSealed?: true;
 }
 
 export interface SymlinkNode extends NodeBase {
@@ -52,6 +54,8 @@ export interface HostMount {
   readonly containerPath: string;
   readonly hostPath: string;
   readonly isReadonly: boolean;
+  /** the pod's fsGroup, for files of a kubelet that could not give them to it */
+  readonly group?: number;
 }
 
 /** An empty folder. @param mtimeMs Unix ms */

@@ -18,7 +18,7 @@ export class FileSource implements ByteSource {
 
   async read(signal: AbortSignal, max = CHUNK_BYTES): Promise<Buffer | undefined> {
     if (signal.aborted) throw signal.reason;
-    const bytes = this.fs.read(this.path, this.#offset, Math.min(max, CHUNK_BYTES));
+    const bytes = this.fs.read(this.path, this.#offset, Math.min(max, CHUNK_BYTES), true);
     if (bytes.length === 0) return undefined;
     this.#offset += bytes.length;
     return bytes;
@@ -48,7 +48,7 @@ class FileSink implements ByteSink {
   }
 
   write(bytes: Uint8Array): void {
-    this.fs.write(this.path, bytes, this.append ? {} : { offset: this.#offset });
+    this.fs.write(this.path, bytes, { isOpen: true, ...(this.append ? {} : { offset: this.#offset }) });
     this.#offset += bytes.length;
   }
 
@@ -66,18 +66,24 @@ export function openForReading(fs: ContainerFs, path: string, random: Random): B
   return new FileSource(fs, path);
 }
 
+/** Programs ask for it when they create a file. */
+export const NEW_FILE_MODE = 0o666;
+
 /** How a file is opened for writing: at its end, or at an offset. Content after the offset is cut off or kept. */
 export interface OpenForWriting {
   readonly append: boolean;
   readonly offset?: number;
   readonly keepsRest?: boolean;
+  /** of the process: bits that a new file does not get */
+  readonly umask: number;
 }
 
 /** @throws FsError if it is not writable */
 export function openForWriting(fs: ContainerFs, path: string, how: OpenForWriting): ByteSink {
-  const { append, offset = 0, keepsRest = false } = how;
-  const before = !append && !keepsRest && offset > 0 && fs.exists(path) ? fs.read(path, 0, offset) : NOTHING;
-  fs.write(path, before, append || keepsRest ? {} : { truncate: true, offset: 0 });
+  const { append, offset = 0, keepsRest = false, umask } = how;
+  const before = !append && !keepsRest && offset > 0 && fs.exists(path) ? fs.read(path, 0, offset, true) : NOTHING;
+  const mode = NEW_FILE_MODE & ~umask;
+  fs.write(path, before, append || keepsRest ? { mode } : { mode, truncate: true, offset: 0 });
   const device = fs.stat(path).type === "device" ? fs.node(path)?.device : undefined;
   return device !== undefined && device !== "full"
     ? new NullSink()

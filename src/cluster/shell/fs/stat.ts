@@ -11,6 +11,8 @@ export interface FileStat {
   readonly mtimeMs: number;
   readonly uid: number;
   readonly gid: number;
+  readonly inode: number;
+  readonly links: number;
 }
 
 /** The stat of an existing place. */
@@ -19,10 +21,20 @@ export function statOf(place: Place, host: HostFiles): FileStat {
     const stat = host.stat(place);
     if (stat === undefined) throw new FsError("ENOENT", place.rel);
     const type = stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "file";
-    return { type, mode: stat.mode & 0o7777, size: stat.size, mtimeMs: stat.mtimeMs, uid: stat.uid, gid: stat.gid };
+    const { uid, gid } = host.owners.of(stat, place.mount);
+    return {
+      type,
+      mode: stat.mode & 0o7777,
+      size: stat.size,
+      mtimeMs: stat.mtimeMs,
+      uid,
+      gid,
+      inode: stat.ino,
+      links: stat.nlink,
+    };
   }
   const { node } = place;
-  const base = { mode: node.mode, mtimeMs: node.mtimeMs, uid: node.uid ?? 0, gid: node.gid ?? 0 };
+  const base = { mode: node.mode, mtimeMs: node.mtimeMs, uid: node.uid ?? 0, gid: node.gid ?? 0, inode: 0, links: 1 };
   if (node.type === "file") return { type: node.device === undefined ? "file" : "device", size: node.size, ...base };
   return { type: node.type, size: node.type === "symlink" ? node.target.length : 4096, ...base };
 }

@@ -18,6 +18,13 @@ export interface Walk {
   readonly missing?: string;
 }
 
+/** The rights of a path lookup. */
+export interface Lookup {
+  readonly host: HostFiles;
+  /** whether the user can search a folder; undefined: all of them */
+  readonly search: ((folder: Place) => boolean) | undefined;
+}
+
 const MAX_LINKS = 40;
 const MAX_NAME_BYTES = 255;
 /** Linux's PATH_MAX */
@@ -27,16 +34,21 @@ const MAX_PATH_LENGTH = 4096;
  * Resolves a path through the container's tree and its mounts, as the kernel does in a container: `..` and symbolic
  * links are resolved step by step and never leave the container's root.
  *
- * @throws FsError ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG
+ * @throws FsError ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG
  */
-export function walk(root: DirectoryNode, host: HostFiles, path: string, followLast = true): Walk {
-  const found = tryWalk(root, host, path, followLast);
+export function walk(root: DirectoryNode, { host, search }: Lookup, path: string, followLast = true): Walk {
+  const found = tryWalk(root, { host, search }, path, followLast);
   if (typeof found === "string") throw new FsError(found, path);
   return found;
 }
 
 /** The same without an exception, to check whether something exists, such as in a search through PATH. */
-export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, followLast = true): Walk | FsErrorCode {
+export function tryWalk(
+  root: DirectoryNode,
+  { host, search }: Lookup,
+  path: string,
+  followLast = true,
+): Walk | FsErrorCode {
   if (path.length >= MAX_PATH_LENGTH) return "ENAMETOOLONG";
   const todo = path.split("/").filter((name) => name !== "" && name !== ".");
   const steps: Step[] = [{ name: "", place: { kind: "node", node: root } }];
@@ -50,6 +62,7 @@ export function tryWalk(root: DirectoryNode, host: HostFiles, path: string, foll
     if (Buffer.byteLength(name) > MAX_NAME_BYTES) return "ENAMETOOLONG";
     const here = (steps.at(-1) as Step).place;
     if (!isDirectory(here, host)) return "ENOTDIR";
+    if (isSealed(here) || search?.(here) === false) return "EACCES";
     const place = child(here, name, host);
     const isLast = todo.length === 0;
     if (place === undefined) {
@@ -77,6 +90,10 @@ export function pathOf(steps: readonly Step[]): string {
 /** Whether a place is a folder; a mounted one is checked on the host. */
 export function isDirectory(place: Place, host: HostFiles): boolean {
   return place.kind === "node" ? place.node.type === "directory" : host.stat(place)?.isDirectory() === true;
+}
+
+export function isSealed(place: Place): boolean {
+  return place.kind === "node" && place.node.type === "directory" && place.node.isSealed === true;
 }
 
 /** The entry of a folder; a mount hides the tree's entry. */

@@ -10,6 +10,7 @@ export async function runBuiltinProgram(self: Self): Promise<number> {
   state.holdIn(self.memory);
   state.name = self.argv[0]?.split("/").at(-1) ?? "";
   state.cwd = self.cwd;
+  state.umask = self.umask;
   state.descriptors.set(0, { source: self.stdin });
   state.descriptors.set(1, { sink: self.stdout });
   state.descriptors.set(2, { sink: self.stderr });

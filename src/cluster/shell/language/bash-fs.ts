@@ -1,6 +1,7 @@
 import type { IFileSystem } from "just-bash";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { FsError } from "../fs/fs-error.js";
+import { NEW_FILE_MODE } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import type { FileStat } from "../fs/stat.js";
 
@@ -9,7 +10,8 @@ type Content = Parameters<IFileSystem["writeFile"]>[1];
 type Encoding = Parameters<IFileSystem["writeFile"]>[2];
 
 /** A container's file system with the interface that just-bash expects. */
-export function bashFileSystem(fs: ContainerFs): IFileSystem {
+export function bashFileSystem(fs: ContainerFs, umask: number): IFileSystem {
+  const mode = NEW_FILE_MODE & ~umask;
   const run = async <T>(operation: string, body: () => T): Promise<T> => {
     try {
       return body();
@@ -21,15 +23,15 @@ export function bashFileSystem(fs: ContainerFs): IFileSystem {
     readFile: (path, options) => run("open", () => fs.readFile(path).toString(encodingOf(options) ?? "utf8")),
     readFileBuffer: (path) => run("open", () => fs.readFile(path)),
     writeFile: (path, content, options) =>
-      run("open", () => fs.write(path, bytesOf(content, options), { truncate: true })),
-    appendFile: (path, content, options) => run("open", () => fs.write(path, bytesOf(content, options))),
+      run("open", () => fs.write(path, bytesOf(content, options), { truncate: true, mode })),
+    appendFile: (path, content, options) => run("open", () => fs.write(path, bytesOf(content, options), { mode })),
     exists: async (path) => fs.exists(path),
     stat: (path) => run("stat", () => bashStat(fs.stat(path))),
     lstat: (path) => run("lstat", () => bashStat(fs.lstat(path))),
-    mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, options)),
+    mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, { ...options, mode: 0o777 & ~umask })),
     readdir: (path) => run("scandir", () => fs.readdir(path)),
     rm: (path, options) => run("rm", () => remove(fs, path, options)),
-    cp: (from, to, options) => run("cp", () => copy(fs, from, to, options?.recursive === true)),
+    cp: (from, to, options) => run("cp", () => copy(fs, from, to, { isRecursive: options?.recursive === true, umask })),
     mv: (from, to) => run("rename", () => move(fs, from, to)),
     resolvePath,
     getAllPaths: () => [],
@@ -53,15 +55,21 @@ function remove(fs: ContainerFs, path: string, options: { recursive?: boolean; f
   }
 }
 
-function copy(fs: ContainerFs, from: string, to: string, isRecursive: boolean): void {
+interface CopyOptions {
+  readonly isRecursive: boolean;
+  readonly umask: number;
+}
+
+function copy(fs: ContainerFs, from: string, to: string, options: CopyOptions): void {
   const stat = fs.stat(from);
+  const mode = stat.mode & 0o777 & ~options.umask;
   if (stat.type !== "directory") {
-    fs.write(to, fs.readFile(from), { truncate: true, mode: stat.mode });
+    fs.write(to, fs.readFile(from), { truncate: true, mode });
     return;
   }
-  if (!isRecursive) throw new FsError("EISDIR", from);
-  fs.mkdir(to, { recursive: true });
-  for (const name of fs.readdir(from)) copy(fs, resolvePath(from, name), resolvePath(to, name), true);
+  if (!options.isRecursive) throw new FsError("EISDIR", from);
+  fs.mkdir(to, { recursive: true, mode });
+  for (const name of fs.readdir(from)) copy(fs, resolvePath(from, name), resolvePath(to, name), options);
 }
 
 /** Copies like mv between two file systems. Differs: a symbolic link is copied as its target. */
@@ -70,7 +78,7 @@ function move(fs: ContainerFs, from: string, to: string): void {
     fs.rename(from, to);
   } catch (error) {
     if (!(error instanceof FsError && error.code === "EXDEV")) throw error;
-    copy(fs, from, to, true);
+    copy(fs, from, to, { isRecursive: true, umask: 0 });
     remove(fs, from, { recursive: true });
   }
 }
@@ -98,7 +106,6 @@ function bytesOf(content: Content, options: Encoding): Uint8Array {
 /** Only the code in their text distinguishes just-bash's errors. */
 function asBashError(error: unknown, operation: string): Error {
   if (!(error instanceof FsError)) return error instanceof Error ? error : new Error(String(error));
-  return Object.assign(new Error(`${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`), {
-    code: error.code,
-  });
+  const text = `${error.code}: ${error.text.toLowerCase()}, ${operation} '${error.path}'`;
+  return Object.assign(new Error(text, { cause: error }), { code: error.code });
 }

@@ -1,3 +1,4 @@
+import { changedMode, lettersOf, octal } from "../fs/mode.js";
 import { lookUp } from "../process/lookup.js";
 import { test } from "./conditional.js";
 import { echoBytes } from "./echo.js";
@@ -125,7 +126,20 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   getopts,
   hash: async () => 0,
   umask: async (args, shell) => {
-    if (args.length === 0) await shell.print("0022\n");
+    const [mode] = args.filter((arg) => arg !== "-S");
+    const { state } = shell;
+    if (mode === undefined) {
+      const [user, group, other] = [6, 3, 0].map((shift) => lettersOf(~state.umask >> shift));
+      const shown = args.length > 0 ? `u=${user},g=${group},o=${other}` : octal(state.umask);
+      await shell.print(`${shown}\n`);
+      return 0;
+    }
+    const changed = changedMode(mode, /^[0-7]/.test(mode) ? state.umask : ~state.umask & 0o777, {
+      isFolder: false,
+      umask: 0,
+    });
+    if (changed === undefined) throw new ShellError(`illegal mode: ${mode}`);
+    state.umask = (/^[0-7]/.test(mode) ? changed : ~changed) & 0o777;
     return 0;
   },
   ulimit: async (args, shell) => {

@@ -1,5 +1,6 @@
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
+import { EXECUTE, READ, SET_GID, SET_UID, STICKY, WRITE } from "../fs/permission.js";
 import { evaluate } from "./expansion/arithmetic.js";
 import { arithmeticContext, expandPieces, expandText } from "./expansion/expand.js";
 import { matches } from "./expansion/patterns.js";
@@ -86,6 +87,7 @@ function unary(operator: string, operand: string, shell: Shell): boolean {
 
 function fileIs(operator: string, name: string, shell: Shell): boolean {
   const path = resolvePath(shell.state.cwd, name);
+  const { user } = shell.self.machine;
   try {
     const stat = operator === "-h" || operator === "-L" ? shell.files.lstat(path) : shell.files.stat(path);
     const tests: Readonly<Record<string, boolean>> = {
@@ -97,11 +99,14 @@ function fileIs(operator: string, name: string, shell: Shell): boolean {
       "-L": stat.type === "symlink",
       "-c": stat.type === "device",
       "-s": stat.size > 0,
-      "-r": true,
-      "-w": true,
-      "-x": (stat.mode & 0o111) !== 0,
-      "-O": true,
-      "-G": true,
+      "-k": (stat.mode & STICKY) !== 0,
+      "-g": (stat.mode & SET_GID) !== 0,
+      "-u": (stat.mode & SET_UID) !== 0,
+      "-r": shell.files.allows(stat, READ),
+      "-w": shell.files.allows(stat, WRITE),
+      "-x": shell.files.allows(stat, EXECUTE),
+      "-O": stat.uid === user.uid,
+      "-G": stat.gid === user.gid,
     };
     return tests[operator] ?? false;
   } catch (error) {

@@ -1,5 +1,6 @@
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
+import { EXECUTE } from "../fs/permission.js";
 import { execInPlace } from "../process/exec.js";
 import { ForkError, SpawnError } from "../process/process.js";
 import type { Shell } from "./shell.js";
@@ -11,6 +12,7 @@ export async function runExternal(argv: readonly string[], shell: Shell, inPlace
   const world = {
     env: state.environment(),
     cwd: state.cwd,
+    umask: state.umask,
     stdin: shell.source(0),
     stdout: shell.sink(1),
     stderr: shell.sink(2),
@@ -34,6 +36,8 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 /** The target folder of `cd`. @throws FsError */
 export function enterFolder(name: string, shell: Shell): string {
   const path = resolvePath(shell.state.cwd, name);
-  if (shell.files.stat(path).type !== "directory") throw new FsError("ENOTDIR", path);
+  const stat = shell.files.stat(path);
+  if (stat.type !== "directory") throw new FsError("ENOTDIR", path);
+  if (!shell.files.allows(stat, EXECUTE)) throw new FsError("EACCES", path);
   return path;
 }

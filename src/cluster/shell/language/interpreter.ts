@@ -228,7 +228,8 @@ export class Interpreter implements Shell {
     const group = options.group === undefined ? {} : { group: options.group };
     let child: Process;
     try {
-      child = machine.fork(program, { argv, env: {}, cwd: state.cwd, stdin, stdout, stderr, parentPid, ...group });
+      const { cwd, umask } = state;
+      child = machine.fork(program, { argv, env: {}, cwd, umask, stdin, stdout, stderr, parentPid, ...group });
     } catch (error) {
       state.release();
       throw forkFailure(error);

@@ -105,7 +105,7 @@ function open(name: string, how: "read" | "write" | "append", host: ExpansionHos
   if (held !== undefined) return held;
   try {
     if (how === "read") return { source: openForReading(host.files, path, host.random) };
-    return { sink: openForWriting(host.files, path, { append: how === "append" }) };
+    return { sink: openForWriting(host.files, path, { append: how === "append", umask: host.state.umask }) };
   } catch (error) {
     throw new ShellError(`can't ${how === "read" ? "open" : "create"} ${name}: ${errorText(error)}`, 1);
   }

@@ -48,6 +48,7 @@ function startState(self: Self): ShellState {
   state.isBash = /(^|\/)bash$/.test(state.name);
   state.shellPid = self.pid;
   state.cwd = self.cwd;
+  state.umask = self.umask;
   state.set("PWD", self.cwd, { isExported: true });
   if (state.get("PATH") === undefined) state.set("PATH", "/sbin:/usr/sbin:/bin:/usr/bin");
   state.set("OPTIND", "1");

@@ -1,5 +1,5 @@
 import type { HeldMemory, SharedMemory } from "../process/memory-account.js";
-import { ForkError, type Process } from "../process/process.js";
+import { DEFAULT_UMASK, ForkError, type Process } from "../process/process.js";
 import type { ByteSink, ByteSource } from "../streams.js";
 import type { FunctionDefNode } from "./syntax/ast.js";
 
@@ -63,6 +63,7 @@ export class ShellState {
   lastStatus = 0;
   lastBackgroundPid: number | undefined;
   cwd = "/";
+  umask = DEFAULT_UMASK;
   /** nesting depth of loops and functions, for break, continue and return */
   loopDepth = 0;
   functionDepth = 0;
@@ -214,6 +215,7 @@ export class ShellState {
     copy.lastStatus = this.lastStatus;
     copy.lastBackgroundPid = this.lastBackgroundPid;
     copy.cwd = this.cwd;
+    copy.umask = this.umask;
     copy.loopDepth = this.loopDepth;
     copy.functionDepth = this.functionDepth;
     return copy;

@@ -1,7 +1,9 @@
+import { FsError } from "../fs/fs-error.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
-import type { Machine, Self } from "../process/process.js";
+import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
 import { awkArguments } from "../utility/awk-arguments.js";
+import { busyboxErrors } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
@@ -18,10 +20,12 @@ export async function runUtility(self: Self): Promise<number> {
   const given = self.argv.slice(1);
   const args = name === "awk" ? awkArguments(given) : given;
   const command = { text: name, args, stdin, env: self.env, cwd: self.cwd };
-  const { stdout, stderr, exitCode } = await runOutside(command, self);
+  const refused: FsError[] = [];
+  const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);
   await self.stdout.write(stdout, self.signal);
-  await self.stderr.write(Buffer.from(stderr.replace(/^bash: /gm, "")), self.signal);
+  const text = busyboxErrors(stderr.replace(/^bash: /gm, ""), command, refused);
+  await self.stderr.write(Buffer.from(text), self.signal);
   return exitCode;
 }
 
@@ -49,11 +53,21 @@ export async function matchOutside(subject: string, pattern: string, self: Self)
 /** Shared by all containers of this process. */
 const pool = new UtilityPool();
 
-/** Runs a command in a process of its own, on the container's files. @throws OutOfMemoryError */
-async function runOutside(command: UtilityCommand, { machine, memory, signal, turn }: Self): Promise<UtilityResult> {
+/** A command that fails that often has more to read than a person. */
+const MAX_REFUSED = 1000;
+
+/** Runs a command in a process of its own, on the container's files. @param refused gets its failed operations @throws OutOfMemoryError */
+async function runOutside(command: UtilityCommand, self: Self, refused: FsError[] = []): Promise<UtilityResult> {
+  const { memory, signal, turn } = self;
   const serve = async (method: RemoteMethod, given: readonly unknown[]) => {
     await turn();
-    return answer(machine, method, given);
+    try {
+      return await answer(self, method, given);
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined;
+      if (cause instanceof FsError && refused.length < MAX_REFUSED) refused.push(cause);
+      throw error;
+    }
   };
   let heldBytes = 0;
   const onMemory = (bytes: number) => {
@@ -68,7 +82,7 @@ async function runOutside(command: UtilityCommand, { machine, memory, signal, tu
     }
   };
   try {
-    return await pool.run(machine, command, { serve, onMemory }, signal);
+    return await pool.run(self.machine, command, { serve, onMemory }, signal);
   } catch (error) {
     if (error instanceof UtilityOutOfMemoryError) memory.runOut();
     throw error;
@@ -77,9 +91,9 @@ async function runOutside(command: UtilityCommand, { machine, memory, signal, tu
   }
 }
 
-function answer(machine: Machine, method: RemoteMethod, given: readonly unknown[]): unknown {
+function answer({ machine, umask }: Self, method: RemoteMethod, given: readonly unknown[]): unknown {
   if (method === "sleep") return machine.clock.sleep(Number(given[0]));
-  const files = bashFileSystem(machine.fs);
+  const files = bashFileSystem(machine.fs, umask);
   const operation = files[method] as (...given: readonly unknown[]) => unknown;
   return operation(...given);
 }

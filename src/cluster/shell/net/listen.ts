@@ -1,6 +1,7 @@
 import { onAbort } from "../../../util/async/abort.js";
+import { effectiveCapabilities } from "../process/confinement.js";
 import { ownedConnection } from "../process/owned-connection.js";
-import type { Listener } from "../process/ports.js";
+import type { DatagramListener, Listener } from "../process/ports.js";
 import type { Self } from "../process/process.js";
 
 /** A listening socket of a process. */
@@ -9,15 +10,39 @@ export interface Listening {
   close(): void;
 }
 
+/** Why a process cannot listen on a port. */
+export type BindErrno = "EACCES" | "EADDRINUSE";
+
+/** @returns strerror's text: `Permission denied` */
+export function bindErrorText(errno: BindErrno): string {
+  return errno === "EACCES" ? "Permission denied" : "Address already in use";
+}
+
+const FIRST_FREE_PORT = "net.ipv4.ip_unprivileged_port_start";
+const DEFAULT_FIRST_FREE_PORT = 1024;
+
+/** Mirrors inet_port_requires_bind_service and inet_bind in Linux's net/ipv4/af_inet.c. */
+function mayBind({ machine: { confinement, user } }: Self, port: number): boolean {
+  const first = Number(confinement.sysctls[FIRST_FREE_PORT] ?? DEFAULT_FIRST_FREE_PORT);
+  return port >= first || effectiveCapabilities(user.uid, confinement).has("NET_BIND_SERVICE");
+}
+
 /**
  * Listens on a TCP port until it is closed, or the process ends, which also ends the connections.
  * @param address default: all addresses
- * @returns undefined if the port is in use
  */
-export function listenTcp(self: Self, port: number, accept: Listener, address?: string): Listening | undefined {
+export function listenTcp(self: Self, port: number, accept: Listener, address?: string): Listening | BindErrno {
+  if (!mayBind(self, port)) return "EACCES";
   const { ports } = self.machine.network;
   const isOpen = ports.listen(port, (connection) => accept(ownedConnection(connection, self.signal)), address);
-  return isOpen ? closing(self, () => ports.close(port, address)) : undefined;
+  return isOpen ? closing(self, () => ports.close(port, address)) : "EADDRINUSE";
+}
+
+/** Answers datagrams at a UDP port of all addresses until it is closed, or the process ends. */
+export function listenUdp(self: Self, port: number, answer: DatagramListener): Listening | BindErrno {
+  if (!mayBind(self, port)) return "EACCES";
+  const { ports } = self.machine.network;
+  return ports.listenUdp(port, answer) ? closing(self, () => ports.closeUdp(port)) : "EADDRINUSE";
 }
 
 function closing(self: Self, end: () => void): Listening {

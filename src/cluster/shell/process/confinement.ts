@@ -1,4 +1,7 @@
-/** The rights of a container's processes. Differs: programs only report them, unless they mention a right themselves. */
+/**
+ * The rights of a container's processes. File operations, signals, ports and network programs depend on the capabilities.
+ * Differs: programs only report the rest, unless they mention it themselves.
+ */
 export interface Confinement {
   /** the bounding set, as names without `CAP_` */
   readonly capabilities: ReadonlySet<string>;
@@ -39,6 +42,13 @@ export function capabilitiesOf(
   const start = dropped.includes("ALL") ? [] : DEFAULT_CAPABILITIES;
   const all = [...start, ...(added.includes("ALL") ? CAPABILITIES : added)];
   return new Set(all.filter((name) => !dropped.includes(name)));
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The effective set: without ambient capabilities, a program of another user than root starts with none. */
+export function effectiveCapabilities(uid: number, { capabilities }: Confinement): ReadonlySet<string> {
+  return uid === 0 ? capabilities : NONE;
 }
 
 /** Capabilities as a mask of /proc/PID/status: `00000000a80425fb`. */

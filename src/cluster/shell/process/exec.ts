@@ -7,7 +7,7 @@ import { SpawnError } from "./process.js";
 const MAX_INTERPRETERS = 4;
 
 /** The parts of a process that execve replaces. */
-export type ExecChange = Partial<Pick<Self, "env" | "cwd" | "stdin" | "stdout" | "stderr">>;
+export type ExecChange = Partial<Pick<Self, "env" | "cwd" | "stdin" | "stdout" | "stderr" | "umask">>;
 
 /**
  * Replaces the process's program, as execve does.

@@ -1,6 +1,7 @@
 import type { ContainerFs } from "../fs/container-fs.js";
 import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
+import { EXECUTE } from "../fs/permission.js";
 import { SpawnError } from "./process.js";
 
 /** runc's default PATH. */
@@ -32,18 +33,17 @@ export function lookUp(fs: ContainerFs, command: string, cwd: string, searchPath
   throw refused ?? new SpawnError(127, command, "executable file not found in $PATH");
 }
 
-const ANY_EXECUTE_BIT = 0o111;
 const HEAD_BYTES = 256;
 
 function executable(fs: ContainerFs, path: string, command: string): Executable {
   try {
     const stat = fs.stat(path);
-    if (stat.type !== "file" || (stat.mode & ANY_EXECUTE_BIT) === 0) {
+    if (stat.type !== "file" || !fs.allows(stat, EXECUTE)) {
       throw new SpawnError(126, command, "permission denied");
     }
     const program = fs.node(path)?.program;
     if (program !== undefined) return { kind: "program", program, path };
-    const head = fs.read(path, 0, HEAD_BYTES).toString("latin1");
+    const head = fs.read(path, 0, HEAD_BYTES, true).toString("latin1");
     const line = /^#!\s*(\S+)(?:[ \t]+(\S.*?))?\s*(?:\n|$)/.exec(head);
     if (line === null) throw new SpawnError(126, command, "exec format error", path);
     return { kind: "script", interpreter: [line[1] ?? "", ...(line[2] === undefined ? [] : [line[2]])], path };

@@ -1,6 +1,6 @@
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
-import { capabilityMask } from "./confinement.js";
+import { capabilityMask, effectiveCapabilities } from "./confinement.js";
 import type { Machine, Process } from "./process.js";
 
 /** What every Linux machine has below /proc/sys; a sandbox's sysctls are added. */
@@ -16,7 +16,8 @@ const SYSCTLS: Readonly<Record<string, string>> = {
   "kernel.shmmax": "18446744073692774399",
   "net.core.somaxconn": "4096",
   "net.ipv4.ip_local_port_range": "32768\t60999",
-  "net.ipv4.ip_unprivileged_port_start": "0",
+  // containerd 1.x: enable_unprivileged_ports is false
+  "net.ipv4.ip_unprivileged_port_start": "1024",
   "net.ipv4.tcp_syncookies": "1",
   "vm.overcommit_memory": "1",
 };
@@ -69,8 +70,7 @@ function processFolder(machine: Machine, nowMs: number, name: string): FsNode | 
 function statusText({ user, confinement }: Machine, comm: string, pid: number, process: Process | undefined): string {
   const { uid, gid, groups } = user;
   const bounding = capabilityMask(confinement.capabilities);
-  // Without ambient capabilities, a program of another user than root starts with none.
-  const effective = uid === 0 ? bounding : capabilityMask(new Set());
+  const effective = capabilityMask(effectiveCapabilities(uid, confinement));
   const fields: readonly (readonly [string, string | number])[] = [
     ["Name", comm],
     ["Umask", "0022"],

@@ -37,11 +37,17 @@ export interface Invocation {
   readonly stdin: ByteSource;
   readonly stdout: ByteSink;
   readonly stderr: ByteSink;
+  /** the permission bits that its new files do not get; default: `DEFAULT_UMASK` */
+  readonly umask?: number;
 }
+
+/** The umask of a container's first process, from containerd. */
+export const DEFAULT_UMASK = 0o022;
 
 /** A program's own process: everything that the program can access. */
 export interface Self extends Invocation {
   readonly pid: number;
+  readonly umask: number;
   /** aborts when the process is killed; every wait must take it */
   readonly signal: AbortSignal;
   readonly machine: Machine;
@@ -193,6 +199,7 @@ export class Process {
       stdin,
       stdout,
       stderr,
+      umask: options.umask ?? DEFAULT_UMASK,
       get signal() {
         return signal();
       },

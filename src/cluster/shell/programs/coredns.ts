@@ -1,7 +1,7 @@
 import { pipeline } from "node:stream/promises";
 import { onAbort } from "../../../util/async/abort.js";
 import { FsError } from "../fs/fs-error.js";
-import { listenTcp } from "../net/listen.js";
+import { bindErrorText, listenTcp, listenUdp } from "../net/listen.js";
 import { duplexOf } from "../process/duplex.js";
 import type { Connection, SocketAddress } from "../process/ports.js";
 import type { Self } from "../process/process.js";
@@ -25,20 +25,18 @@ export async function coredns(self: Self): Promise<number> {
     await complain(self, upstream);
     return 1;
   }
-  const { ports } = self.machine.network;
-  const isOpen =
-    ports.listenUdp(DNS_PORT, (bytes) => forwardUdp(self, upstream, bytes)) &&
-    listenTcp(self, DNS_PORT, (connection) => void forwardTcp(self, upstream, connection)) !== undefined;
-  if (!isOpen) {
-    await complain(self, `Listen: listen tcp :${DNS_PORT}: bind: address already in use`);
+  const udp = listenUdp(self, DNS_PORT, (bytes) => forwardUdp(self, upstream, bytes));
+  const tcp = listenTcp(self, DNS_PORT, (connection) => void forwardTcp(self, upstream, connection));
+  for (const listening of [tcp, udp]) {
+    if (typeof listening !== "string") continue;
+    await complain(self, `Listen: listen tcp :${DNS_PORT}: bind: ${bindErrorText(listening).toLowerCase()}`);
     return 1;
   }
-  using _ = onAbort(self.signal, () => ports.closeUdp(DNS_PORT));
   serveText(self, HEALTH_PORT, "/health");
   serveText(self, READY_PORT, "/ready");
   await print(self, `.:${DNS_PORT}\nforward . ${upstream.ip}:${upstream.port}\n`);
   await untilSignal(self, SIGTERM, SIGINT);
-  ports.closeUdp(DNS_PORT);
+  if (typeof udp !== "string") udp.close();
   await print(self, "[INFO] SIGTERM: Shutting down servers then terminating\n");
   return 0;
 }

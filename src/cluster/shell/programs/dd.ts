@@ -124,11 +124,13 @@ class Copy {
   }
 
   #sink(offset: number): ByteSink {
-    const { machine, cwd, stdout } = this.self;
+    const { machine, cwd, stdout, umask } = this.self;
     const path = this.operands.get("of");
     if (path === undefined) return stdout;
     const keepsRest = this.operands.get("conv")?.split(",").includes("notrunc") === true;
-    return opened(path, () => openForWriting(machine.fs, resolvePath(cwd, path), { append: false, offset, keepsRest }));
+    return opened(path, () =>
+      openForWriting(machine.fs, resolvePath(cwd, path), { append: false, offset, keepsRest, umask }),
+    );
   }
 
   #number(name: string, least = 0): number | undefined {

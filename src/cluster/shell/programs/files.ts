@@ -1,9 +1,15 @@
 import { withoutEnding } from "../../../util/text/linear-text.js";
 import { errorText, FsError } from "../fs/fs-error.js";
+import { changedMode } from "../fs/mode.js";
+import { NEW_FILE_MODE } from "../fs/open-file.js";
 import { baseName, resolvePath } from "../fs/paths.js";
+import { READ } from "../fs/permission.js";
+import type { FileStat } from "../fs/stat.js";
+import { AccountNames } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
 import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
+import { typeAndMode } from "./owners.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -13,35 +19,35 @@ export async function ls(self: Self): Promise<number> {
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const { fs } = self.machine;
   const names = rest.length === 0 ? ["."] : rest;
+  const listing: Listing = { options, names: new AccountNames(fs) };
   const files: string[] = [];
   const folders: string[] = [];
   let code = 0;
   for (const name of names) {
     try {
       const stat = options.has("l") ? fs.lstat(resolvePath(self.cwd, name)) : fs.stat(resolvePath(self.cwd, name));
-      (stat.type === "directory" && !options.has("d") ? folders : files).push(name);
+      const isFolder = stat.type === "directory" && !options.has("d");
+      if (isFolder && !fs.allows(stat, READ)) throw new FsError("EACCES", name);
+      (isFolder ? folders : files).push(name);
     } catch (error) {
-      await complain(self, `${name}: ${errorText(error)}`);
+      const isDenied = error instanceof FsError && error.code === "EACCES";
+      await complain(self, `${isDenied ? `can't open '${name}'` : name}: ${errorText(error)}`);
       code = 1;
     }
   }
-  for (const name of files) await print(self, listLine(self, self.cwd, name, options));
+  for (const name of files) await print(self, listLine(self, self.cwd, name, listing));
   let isFirst = files.length === 0;
   for (const name of folders) {
     if (names.length > 1 || options.has("R")) await print(self, `${isFirst ? "" : "\n"}${name}:\n`);
     isFirst = false;
-    await listFolder(self, name, options, folders);
+    await listFolder(self, name, listing, folders);
   }
   return code;
 }
 
-async function listFolder(
-  self: Self,
-  name: string,
-  options: ReadonlyMap<string, string>,
-  folders: string[],
-): Promise<void> {
+async function listFolder(self: Self, name: string, listing: Listing, folders: string[]): Promise<void> {
   const { fs } = self.machine;
+  const { options } = listing;
   const path = resolvePath(self.cwd, name);
   const hidden = options.has("a") || options.has("A");
   const entries = fs.readdir(path).filter((entry) => hidden || !entry.startsWith("."));
@@ -50,7 +56,7 @@ async function listFolder(
   if (options.has("l")) await print(self, `total ${entries.length * 4}\n`);
   if (self.stdout.isTerminal === true && !options.has("l") && !options.has("1"))
     await print(self, inColumns(entries, self));
-  else for (const entry of entries) await print(self, listLine(self, path, entry, options));
+  else for (const entry of entries) await print(self, listLine(self, path, entry, listing));
   if (!options.has("R")) return;
   const below = entries.filter((entry) => entry !== "." && entry !== "..");
   folders.push(
@@ -77,36 +83,44 @@ function inColumns(names: readonly string[], { stdout }: Self): string {
   return out;
 }
 
-function listLine(self: Self, folder: string, name: string, options: ReadonlyMap<string, string>): string {
+interface Listing {
+  readonly options: ReadonlyMap<string, string>;
+  readonly names: AccountNames;
+}
+
+function listLine(self: Self, folder: string, name: string, { options, names }: Listing): string {
   if (!options.has("l")) return `${name}\n`;
   const { fs, clock } = self.machine;
   const path = resolvePath(folder, name);
   const stat = fs.lstat(path);
-  const kind = { file: "-", directory: "d", symlink: "l", device: "c" }[stat.type];
   const when = new Date(stat.mtimeMs);
   const day = `${MONTHS[when.getUTCMonth()]} ${String(when.getUTCDate()).padStart(2)}`;
   const isRecent = Math.abs(clock.now() - stat.mtimeMs) < 180 * 86_400_000;
   const time = isRecent ? when.toISOString().slice(11, 16) : ` ${when.getUTCFullYear()}`;
   const target = stat.type === "symlink" ? ` -> ${fs.readlink(path)}` : "";
-  return `${kind}${modeText(stat.mode)}    1 root     root     ${String(stat.size).padStart(9)} ${day} ${time} ${name}${target}\n`;
+  const owner = ownerText(stat, options.has("n") ? undefined : names);
+  return `${typeAndMode(stat)} ${String(stat.links).padStart(4)} ${owner} ${String(stat.size).padStart(9)} ${day} ${time} ${name}${target}\n`;
 }
 
-function modeText(mode: number): string {
-  return [6, 3, 0]
-    .map((shift) => {
-      const bits = (mode >> shift) & 7;
-      return `${bits & 4 ? "r" : "-"}${bits & 2 ? "w" : "-"}${bits & 1 ? "x" : "-"}`;
-    })
-    .join("");
+const NAME_WIDTH = 8;
+
+function ownerText({ uid, gid }: FileStat, names: AccountNames | undefined): string {
+  const [user, group] = [names?.user(uid), names?.group(gid)];
+  return [user ?? uid, group ?? gid].map((text) => String(text).slice(0, NAME_WIDTH).padEnd(NAME_WIDTH)).join(" ");
 }
 
 /** `mkdir [-p] FOLDER...` */
 export async function mkdir(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "pm:");
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
-  return eachPath(self, rest, "can't create directory", (path) =>
-    self.machine.fs.mkdir(path, { recursive: options.has("p") }),
-  );
+  const wanted = options.get("m");
+  const mode = changedMode(wanted ?? "a=rwx", 0o777, { isFolder: true, umask: self.umask });
+  if (mode === undefined) return usage(self, `invalid mode '${wanted}'`);
+  const { fs } = self.machine;
+  return eachPath(self, rest, "can't create directory ", (path) => {
+    fs.mkdir(path, { recursive: options.has("p"), mode: 0o777 & ~self.umask });
+    if (wanted !== undefined) fs.chmod(path, mode);
+  });
 }
 
 /** `rmdir FOLDER...` */
@@ -122,7 +136,7 @@ export async function rm(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "rRfi");
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const isRecursive = options.has("r") || options.has("R");
-  return eachPath(self, rest, "can't remove", (path) => removePath(self, path, isRecursive, options.has("f")));
+  return eachPath(self, rest, "can't remove ", (path) => removePath(self, path, isRecursive, options.has("f")));
 }
 
 function removePath(self: Self, path: string, isRecursive: boolean, isForced: boolean): void {
@@ -143,16 +157,17 @@ export async function touch(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "c");
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const { fs, clock } = self.machine;
-  return eachPath(self, rest, "", (path) => {
+  return eachPath(self, rest, undefined, (path) => {
     if (fs.exists(path)) fs.utimes(path, clock.now());
-    else if (!options.has("c")) fs.write(path, Buffer.alloc(0));
+    else if (!options.has("c")) fs.write(path, Buffer.alloc(0), { mode: NEW_FILE_MODE & ~self.umask });
   });
 }
 
+/** @param what stands before a quoted name in an error; undefined: the name is not quoted */
 async function eachPath(
   self: Self,
   names: readonly string[],
-  what: string,
+  what: string | undefined,
   use: (path: string) => void,
 ): Promise<number> {
   if (names.length === 0) return usage(self, "missing operand");
@@ -161,7 +176,7 @@ async function eachPath(
     try {
       use(resolvePath(self.cwd, name));
     } catch (error) {
-      await complain(self, what === "" ? `${name}: ${errorText(error)}` : `${what} '${name}': ${errorText(error)}`);
+      await complain(self, `${what === undefined ? name : `${what}'${name}'`}: ${errorText(error)}`);
       code = 1;
     }
   }

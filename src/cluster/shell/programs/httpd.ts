@@ -21,8 +21,10 @@ export async function httpd(self: Self): Promise<number> {
   const root = /^DocumentRoot\s+"?([^"\s]+)"?/m.exec(text)?.[1] ?? "/usr/local/apache2/htdocs";
   const port = Number(/^Listen\s+(\d+)/m.exec(text)?.[1] ?? 80);
   const server = serveHttp(self, (request, response) => answer(self, root, request, response));
-  if (listenTcp(self, port, server.listener) === undefined) {
-    await complain(self, `(98)Address in use: AH00072: make_sock: could not bind to address 0.0.0.0:${port}`);
+  const listening = listenTcp(self, port, server.listener);
+  if (typeof listening === "string") {
+    const why = listening === "EACCES" ? "(13)Permission denied" : "(98)Address in use";
+    await complain(self, `${why}: AH00072: make_sock: could not bind to address 0.0.0.0:${port}`);
     return 1;
   }
   onAbort(self.signal, () => server.close());

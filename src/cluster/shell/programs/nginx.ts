@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { onAbort } from "../../../util/async/abort.js";
 import { FsError } from "../fs/fs-error.js";
-import { listenTcp } from "../net/listen.js";
+import { bindErrorText, listenTcp } from "../net/listen.js";
 import type { Self } from "../process/process.js";
 import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
-import { complain, print } from "./console.js";
+import { complain, print, usage } from "./console.js";
 import { formatDate } from "./date.js";
 import { serveHttp } from "./http-server.js";
 import { findStaticFile } from "./static-files.js";
@@ -12,6 +12,9 @@ import { untilSignal } from "./system.js";
 
 const PID_FILE = "/var/run/nginx.pid";
 const CONFIG_FOLDER = "/etc/nginx/conf.d";
+/** Linux's numbers, which servers print. */
+const ERRNOS = { EPERM: 1, ENOENT: 2, EACCES: 13, ENOTDIR: 20, ENOSPC: 28, EROFS: 30, EADDRINUSE: 98 } as const;
+
 interface Site {
   readonly sockets: readonly { readonly port: number; readonly address: string | undefined }[];
   readonly root: string;
@@ -25,14 +28,19 @@ interface Site {
  */
 export async function nginx(self: Self): Promise<number> {
   const site = readSite(self);
+  const problem = makeCaches(self);
+  if (problem !== undefined) return usage(self, problem);
   const server = serveHttp(self, (request, response) => answer(self, site, request, response));
   for (const { port, address } of site.sockets) {
-    if (listenTcp(self, port, server.listener, address) !== undefined) continue;
-    await complain(self, `[emerg] bind() to ${address ?? "0.0.0.0"}:${port} failed (98: Address already in use)`);
+    const listening = listenTcp(self, port, server.listener, address);
+    if (typeof listening !== "string") continue;
+    const why = `(${ERRNOS[listening]}: ${bindErrorText(listening)})`;
+    await complain(self, `[emerg] bind() to ${address ?? "0.0.0.0"}:${port} failed ${why}`);
     return 1;
   }
   onAbort(self.signal, () => server.close());
-  await writePid(self);
+  const pidProblem = writePid(self);
+  if (pidProblem !== undefined) return usage(self, pidProblem);
   await notice(self, "start worker processes");
   self.onSignal(SIGHUP, "ignore");
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
@@ -40,16 +48,35 @@ export async function nginx(self: Self): Promise<number> {
   return 0;
 }
 
-/** Differs: continues without its file under a read-only root. */
-async function writePid(self: Self): Promise<void> {
-  const { fs } = self.machine;
-  try {
-    fs.mkdir("/var/run", { recursive: true });
-    fs.write(PID_FILE, Buffer.from(`${self.pid}\n`), { truncate: true });
-  } catch (error) {
-    if (!(error instanceof FsError)) throw error;
-    await notice(self, `open() "${PID_FILE}" failed (${error.text})`);
+const CACHE_FOLDER = "/var/cache/nginx";
+const CACHES = ["client_temp", "proxy_temp", "fastcgi_temp", "uwsgi_temp", "scgi_temp"];
+
+/** Makes what nginx needs before it listens. Mirrors ngx_create_paths. @returns the problem of a folder */
+function makeCaches({ machine: { fs }, umask }: Self): string | undefined {
+  for (const path of CACHES.map((name) => `${CACHE_FOLDER}/${name}`)) {
+    try {
+      if (!fs.exists(path)) fs.mkdir(path, { mode: 0o700 & ~umask });
+    } catch (error) {
+      return problemOf(`mkdir() "${path}"`, error);
+    }
   }
+  return undefined;
+}
+
+/** Mirrors ngx_create_pidfile. @returns the problem of the file */
+function writePid({ machine: { fs }, pid }: Self): string | undefined {
+  try {
+    fs.write(PID_FILE, Buffer.from(`${pid}\n`), { truncate: true });
+    return undefined;
+  } catch (error) {
+    return problemOf(`open() "${PID_FILE}"`, error);
+  }
+}
+
+function problemOf(call: string, error: unknown): string {
+  if (!(error instanceof FsError)) throw error;
+  const errno = error.code in ERRNOS ? ERRNOS[error.code as keyof typeof ERRNOS] : 5;
+  return `[emerg] ${call} failed (${errno}: ${error.text})`;
 }
 
 async function notice(self: Self, text: string): Promise<void> {

@@ -1,3 +1,5 @@
+import type { ContainerFs } from "../fs/container-fs.js";
+import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Self, SpawnError } from "../process/process.js";
@@ -207,19 +209,46 @@ function addressOf({ machine: { network } }: Self): string {
 
 /** `whoami` */
 export async function whoami(self: Self): Promise<number> {
-  await print(self, `${self.machine.user.name}\n`);
+  const { uid } = self.machine.user;
+  const name = new AccountNames(self.machine.fs).user(uid);
+  if (name === undefined) return usage(self, `unknown uid ${uid}`);
+  await print(self, `${name}\n`);
   return 0;
 }
 
-/** `id [-u] [-g] [-G] [-n]` */
+/** `id [-ugGn] [USER]`, `groups`. Mirrors busybox's coreutils/id.c. */
 export async function id(self: Self): Promise<number> {
-  const { options } = parseArgs(self.argv.slice(1), "ugGn");
-  const { uid, gid, groups, name } = self.machine.user;
-  if (options.has("u")) await print(self, `${options.has("n") ? name : uid}\n`);
-  else if (options.has("g")) await print(self, `${gid}\n`);
-  else if (options.has("G")) await print(self, `${groups.join(" ")}\n`);
-  else await print(self, `uid=${uid}(${name}) gid=${gid} groups=${groups.join()}\n`);
-  return 0;
+  const isGroups = self.argv[0]?.split("/").at(-1) === "groups";
+  const { options, rest, unknown } = parseArgs(isGroups ? ["-Gn"] : self.argv.slice(1), "ugGnr");
+  if (unknown !== undefined) return usage(self, "usage: id [-ugGnr] [USER]");
+  const { fs, user } = self.machine;
+  const asked = rest[0] === undefined ? user : accountOf(fs, rest[0]);
+  if (asked === undefined) return usage(self, `unknown user ${rest[0]}`);
+  const { uid, gid, groups } = asked;
+  const names = new AccountNames(fs);
+  const shown = (number: number, name: string | undefined) => `${number}${name === undefined ? "" : `(${name})`}`;
+  if (!["u", "g", "G"].some((letter) => options.has(letter))) {
+    if (options.has("n") || options.has("r")) return usage(self, "usage: id [-ugGnr] [USER]");
+    const all = groups.map((one) => shown(one, names.group(one))).join();
+    await print(self, `uid=${shown(uid, names.user(uid))} gid=${shown(gid, names.group(gid))} groups=${all}\n`);
+    return 0;
+  }
+  let code = 0;
+  const wanted = options.has("u") ? [uid] : options.has("g") ? [gid] : [gid, ...groups.filter((one) => one !== gid)];
+  for (const [at, number] of wanted.entries()) {
+    const name = options.has("u") ? names.user(number) : names.group(number);
+    await print(self, `${at > 0 ? " " : ""}${options.has("n") ? (name ?? number) : number}`);
+    if (!options.has("n") || name !== undefined) continue;
+    code = 1;
+    await complain(self, `unknown ID ${number}`);
+  }
+  await print(self, "\n");
+  return code;
+}
+
+function accountOf(fs: ContainerFs, text: string) {
+  const found = readAccounts(fs).find(({ name, uid }) => name === text || String(uid) === text);
+  return found === undefined ? undefined : { ...found, groups: groupsOf(fs, found) };
 }
 
 /** `uname [-a] [-r] ...` */

@@ -4,6 +4,7 @@ import { dd } from "./dd.js";
 import { basename, dirname, ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { hexdump } from "./hexdump.js";
 import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
+import { chgrp, chmod, chown, stat } from "./owners.js";
 import { seq } from "./seq.js";
 import {
   app,
@@ -100,6 +101,11 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["hostname", hostname],
   ["whoami", whoami],
   ["id", id],
+  ["groups", id],
+  ["stat", stat],
+  ["chmod", chmod],
+  ["chown", chown],
+  ["chgrp", chgrp],
   ["uname", uname],
   ["nproc", nproc],
   ["ps", ps],
@@ -154,8 +160,8 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["[", "builtin"],
   ["printf", "builtin"],
   ...[
-    "awk base64 chmod cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
-    "readlink rev sed sha1sum sha256sum sort split stat strings tac tree uniq xargs zcat",
+    "awk base64 cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
+    "readlink rev sed sha1sum sha256sum sort split strings tac tree uniq xargs zcat",
   ]
     .join(" ")
     .split(" ")

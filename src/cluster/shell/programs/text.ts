@@ -1,9 +1,9 @@
 import { errorText } from "../fs/fs-error.js";
-import { FileSource, openForReading } from "../fs/open-file.js";
-import { resolvePath } from "../fs/paths.js";
+import { FileSource, openForReading, openForWriting } from "../fs/open-file.js";
+import { baseName, resolvePath } from "../fs/paths.js";
 import { echoBytes } from "../language/echo.js";
 import type { Self } from "../process/process.js";
-import { type ByteSource, unitsOf } from "../streams.js";
+import { type ByteSink, type ByteSource, unitsOf } from "../streams.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 import { untilKilled } from "./system.js";
 
@@ -12,6 +12,9 @@ export async function echo(self: Self): Promise<number> {
   await self.stdout.write(echoBytes(self.argv.slice(1)), self.signal);
   return 0;
 }
+
+/** Programs whose errors say that they cannot open a file. */
+const OPENERS = new Set(["cat", "tail"]);
 
 /**
  * Opens each named file, or stdin for `-` and without names, and passes it on. Reports files that cannot be opened.
@@ -32,7 +35,8 @@ async function forEachInput(
     try {
       source = openForReading(self.machine.fs, resolvePath(self.cwd, name), self.machine.random);
     } catch (error) {
-      await complain(self, `${name}: ${errorText(error)}`);
+      const opens = OPENERS.has(baseName(self.argv[0] ?? ""));
+      await complain(self, `${opens ? `can't open '${name}'` : name}: ${errorText(error)}`);
       code = 1;
       continue;
     }
@@ -203,11 +207,20 @@ export async function tee(self: Self): Promise<number> {
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const { fs } = self.machine;
   const paths = rest.map((name) => resolvePath(self.cwd, name));
-  for (const path of paths) fs.write(path, Buffer.alloc(0), { truncate: !options.has("a") });
+  let code = 0;
+  const sinks: ByteSink[] = [];
+  for (const [at, path] of paths.entries()) {
+    try {
+      sinks.push(openForWriting(fs, path, { append: options.has("a"), umask: self.umask }));
+    } catch (error) {
+      await complain(self, `${rest[at]}: ${errorText(error)}`);
+      code = 1;
+    }
+  }
   for (;;) {
     const bytes = await self.stdin.read(self.signal);
-    if (bytes === undefined) return 0;
-    for (const path of paths) fs.write(path, bytes);
+    if (bytes === undefined) return code;
+    for (const sink of sinks) await sink.write(bytes, self.signal);
     await self.stdout.write(bytes, self.signal);
     await self.turn(unitsOf(bytes.length));
   }

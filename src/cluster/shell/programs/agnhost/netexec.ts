@@ -1,3 +1,4 @@
+import { listenUdp } from "../../net/listen.js";
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { exitCodeOf } from "../../process/process.js";
@@ -14,20 +15,18 @@ import { bodyOf, type Endpoint, type Exchange, serve } from "./web.js";
  */
 export async function netexec(self: Self, flags: Flags): Promise<number> {
   const [httpPort, udpPort] = [flags.number("http-port", 8080), flags.number("udp-port", 8081)];
-  const { ports } = self.machine.network;
   const ended = new Promise<number>((exit) => {
     const override = flags.text("http-override");
     const endpoint: Endpoint = (exchange) => route(self, overridden(exchange, override), exit);
-    if (!serve(self, httpPort, endpoint)) exit(1);
+    if (serve(self, httpPort, endpoint) !== undefined) exit(1);
   });
-  const hasUdp = ports.listenUdp(udpPort, (bytes, peer) => udpAnswer(self, bytes, peer));
-  self.signal.addEventListener("abort", () => ports.closeUdp(udpPort), { once: true });
+  const udp = listenUdp(self, udpPort, (bytes, peer) => udpAnswer(self, bytes, peer));
   await goLog(self, `Started HTTP server on port ${httpPort}`);
-  if (hasUdp) await goLog(self, `Started UDP server on port ${udpPort}`);
+  if (typeof udp !== "string") await goLog(self, `Started UDP server on port ${udpPort}`);
   try {
     return await Promise.race([ended, untilKilled(self)]);
   } finally {
-    ports.closeUdp(udpPort);
+    if (typeof udp !== "string") udp.close();
   }
 }
 

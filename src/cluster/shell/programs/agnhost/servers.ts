@@ -1,6 +1,6 @@
 import { createSecureContext, type SecureContext } from "node:tls";
 import { resolvePath } from "../../fs/paths.js";
-import { listenTcp } from "../../net/listen.js";
+import { listenTcp, listenUdp } from "../../net/listen.js";
 import { selfSignedContext } from "../../net/serving-certificate.js";
 import type { Connection } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
@@ -47,7 +47,7 @@ export async function nettest(self: Self, flags: Flags): Promise<number> {
   const received: Record<string, number> = {};
   const errors: string[] = [];
   const ended = new Promise<number>((quit) => {
-    const isServing = serve(self, flags.number("port", 8080), async ({ path, request, answer }) => {
+    const errno = serve(self, flags.number("port", 8080), async ({ path, request, answer }) => {
       if (path === "/quit") return quit(0);
       if (path === "/status") return answer(200, "fail");
       const state = { Hostname: hostname, Sent: null, Received: received, Errors: errors, Log: null };
@@ -59,7 +59,7 @@ export async function nettest(self: Self, flags: Flags): Promise<number> {
       else received[source] = (received[source] ?? 0) + 1;
       answer(200, `${JSON.stringify({ Hostname: hostname })}\n`);
     });
-    if (!isServing) quit(1);
+    if (errno !== undefined) quit(1);
   });
   return Promise.race([ended, untilKilled(self)]);
 }
@@ -82,10 +82,7 @@ export async function serveHostname(self: Self, flags: Flags): Promise<number> {
   const [hasTcp, hasUdp] = [flags.isSet("tcp"), flags.isSet("udp")];
   const sendName = async ({ outgoing }: Connection) => outgoing.write(Buffer.from(machine.hostname), signal);
   if (hasTcp) serveTcp(self, port, sendName);
-  if (hasUdp) {
-    machine.network.ports.listenUdp(port, () => Buffer.from(machine.hostname));
-    signal.addEventListener("abort", () => machine.network.ports.closeUdp(port), { once: true });
-  }
+  if (hasUdp) listenUdp(self, port, () => Buffer.from(machine.hostname));
   if (!hasTcp && !hasUdp) {
     serve(self, port, async ({ peer, answer }) => {
       await goLog(self, `HTTP request from ${peer}`);
@@ -114,7 +111,7 @@ export async function porter(self: Self, flags: Flags): Promise<number> {
       answer(200, JSON.stringify({ Method: request.method, Body: value }), { "content-type": "application/json" });
     };
     const context = tls === undefined ? undefined : await porterContext(self);
-    if (serve(self, Number(port), endpoint, context)) continue;
+    if (serve(self, Number(port), endpoint, context) === undefined) continue;
     await goLog(self, `server on port "${port}" failed: listen tcp 0.0.0.0:${port}: bind: address already in use`);
   }
   await untilSignal(self, SIGTERM);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SecureContext } from "node:tls";
 import { onAbort } from "../../../../util/async/abort.js";
 import { requestUrl } from "../../../../util/net/request-url.js";
-import { listenTcp } from "../../net/listen.js";
+import { type BindErrno, bindErrorText, listenTcp } from "../../net/listen.js";
 import type { Self } from "../../process/process.js";
 import { serveHttp } from "../http-server.js";
 import { untilKilled } from "../system.js";
@@ -26,19 +26,21 @@ export type Endpoint = (exchange: Exchange) => Promise<void> | void;
 /**
  * Serves HTTP on a port of the pod until the process ends.
  * @param tls for HTTPS
- * @returns false if the port is in use
+ * @returns the error of a port that cannot be bound
  */
-export function serve(self: Self, port: number, endpoint: Endpoint, tls?: SecureContext): boolean {
+export function serve(self: Self, port: number, endpoint: Endpoint, tls?: SecureContext): BindErrno | undefined {
   const server = serveHttp(self, (request, response) => respond(request, response, endpoint), tls);
-  if (listenTcp(self, port, server.listener) === undefined) return false;
+  const listening = listenTcp(self, port, server.listener);
+  if (typeof listening === "string") return listening;
   onAbort(self.signal, () => server.close());
-  return true;
+  return undefined;
 }
 
-/** As `http.ListenAndServe`: serves until the process is killed. @returns 1 if the port is in use */
+/** As `http.ListenAndServe`: serves until the process is killed. @returns 1 if it cannot listen */
 export async function listenAndServe(self: Self, port: number, endpoint: Endpoint): Promise<number> {
-  if (serve(self, port, endpoint)) return untilKilled(self);
-  await goLog(self, `listen tcp :${port}: bind: address already in use`);
+  const errno = serve(self, port, endpoint);
+  if (errno === undefined) return untilKilled(self);
+  await goLog(self, `listen tcp :${port}: bind: ${bindErrorText(errno).toLowerCase()}`);
   return 1;
 }
 

@@ -306,7 +306,9 @@ class Curl {
       ? (this.#transfer.url.split("?")[0]?.split("/").at(-1) ?? "")
       : (options.all("output")[index] ?? "-");
     if (options.has("remote-name") && name === "") throw new CurlError(23, "Remote file name has no length");
-    return name === "-" ? self.stdout : openForWriting(self.machine.fs, resolvePath(self.cwd, name), { append: false });
+    return name === "-"
+      ? self.stdout
+      : openForWriting(self.machine.fs, resolvePath(self.cwd, name), { append: false, umask: self.umask });
   }
 
   async #writeHead(response: IncomingMessage, sink: ByteSink, limit: Deadline): Promise<void> {

@@ -1,12 +1,13 @@
 import { onAbort } from "../../../../util/async/abort.js";
 import { NetError } from "../../../../util/net/net-error.js";
 import { type Deadline, deadline } from "../../net/deadline.js";
-import { type Listening, listenTcp } from "../../net/listen.js";
+import { type BindErrno, bindErrorText, type Listening, listenTcp, listenUdp } from "../../net/listen.js";
 import { lookUpHost } from "../../net/resolver.js";
 import type { Connection, SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { BytesSource } from "../../streams.js";
 import { warn } from "../console.js";
+import { untilKilled } from "../system.js";
 import { type NetOptions, parseOptions } from "./options.js";
 
 const OPTIONS = {
@@ -128,7 +129,7 @@ async function serve(self: Self, options: NetOptions, port: number): Promise<num
   const keeps = options.has("keep");
   const program = options.text("exec");
   const isVerbose = options.has("verbose");
-  let listening: Listening | undefined;
+  let listening = "EADDRINUSE" as Listening | BindErrno;
   const take = async (connection: Connection) => {
     const { ip, port: from } = connection.peer;
     if (isVerbose)
@@ -138,14 +139,14 @@ async function serve(self: Self, options: NetOptions, port: number): Promise<num
   const ended = new Promise<void>((resolve, reject) => {
     onAbort(self.signal, () => reject(self.signal.reason));
     listening = listenTcp(self, port, (connection) => {
-      if (!keeps) listening?.close();
+      if (!keeps && typeof listening !== "string") listening.close();
       take(connection).then(() => (keeps ? undefined : resolve()), reject);
     });
   });
   // A process that ends early does not await it: its port is in use, or its stderr is closed.
   ended.catch(() => {});
-  if (listening === undefined) {
-    await warn(self, "nc: bind: Address already in use\n");
+  if (typeof listening === "string") {
+    await warn(self, `nc: bind: ${bindErrorText(listening)}\n`);
     return 1;
   }
   if (isVerbose) await warn(self, `listening on 0.0.0.0:${port} ...\n`);
@@ -155,23 +156,13 @@ async function serve(self: Self, options: NetOptions, port: number): Promise<num
 
 /** Prints incoming datagrams; the first line of input answers each of them. */
 async function serveUdp(self: Self, port: number): Promise<number> {
-  const { ports } = self.machine.network;
-  const isOpen = ports.listenUdp(port, async (bytes) => {
+  const listening = listenUdp(self, port, async (bytes) => {
     await self.stdout.write(bytes, self.signal);
     return undefined;
   });
-  if (!isOpen) {
-    await warn(self, "nc: bind: Address already in use\n");
-    return 1;
-  }
-  try {
-    await new Promise((_, reject) => {
-      self.signal.addEventListener("abort", () => reject(self.signal.reason), { once: true });
-    });
-  } finally {
-    ports.closeUdp(port);
-  }
-  return 0;
+  if (typeof listening !== "string") return untilKilled(self);
+  await warn(self, `nc: bind: ${bindErrorText(listening)}\n`);
+  return 1;
 }
 
 async function sendDatagrams(self: Self, options: NetOptions, to: SocketAddress): Promise<number> {

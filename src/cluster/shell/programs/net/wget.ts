@@ -166,7 +166,7 @@ async function take(
   );
   const { fs } = self.machine;
   if (!options.has("output-document") && fs.exists(path)) throw new WgetError(`can't open '${name}': File exists`);
-  const sink = isStdout ? self.stdout : openForWriting(fs, path, { append: false });
+  const sink = isStdout ? self.stdout : openForWriting(fs, path, { append: false, umask: self.umask });
   await tell(self, options, isStdout ? "writing to stdout" : `saving to '${name}'`);
   for await (const bytes of bodyOf(response, signal)) {
     await sink.write(bytes, signal);

@@ -7,7 +7,6 @@ import { resolvePath } from "../../fs/paths.js";
 import { globMatches, safeName } from "./options.js";
 import { TarError, type TarRun } from "./tar-run.js";
 
-const UMASK = 0o022;
 /** Archives older than ustar have no magic. */
 const READER_OPTIONS = { highWaterMark: 65_536, allowUnknownFormat: true };
 
@@ -188,7 +187,7 @@ function isUnsafe(target: string): boolean {
 
 function modeOf({ self, options }: TarRun, { mode }: Header): number {
   const keeps = options.keepsPermissions ?? self.machine.user.uid === 0;
-  return keeps ? mode & 0o7777 : mode & 0o7777 & ~UMASK;
+  return keeps ? mode & 0o7777 : mode & 0o7777 & ~self.umask;
 }
 
 /** A pax header may have fractions of a second. @returns Unix ms */

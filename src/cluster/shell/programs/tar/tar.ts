@@ -48,7 +48,8 @@ async function create(run: TarRun): Promise<void> {
   const { self, options } = run;
   const { fs } = self.machine;
   const path = resolvePath(self.cwd, options.file);
-  const sink: ByteSink = options.file === "-" ? self.stdout : openForWriting(fs, path, { append: false });
+  const sink: ByteSink =
+    options.file === "-" ? self.stdout : openForWriting(fs, path, { append: false, umask: self.umask });
   const blocks = archive(run, options.file === "-" ? undefined : path);
   const pieces = options.isGzip ? through(blocks, createGzip()) : blocks;
   for await (const piece of pieces) {

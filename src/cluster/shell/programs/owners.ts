@@ -1,0 +1,190 @@
+import { errorText, FsError } from "../fs/fs-error.js";
+import type { FileOwner } from "../fs/host-owners.js";
+import { changedMode, modeText, octal } from "../fs/mode.js";
+import { resolvePath } from "../fs/paths.js";
+import type { FileStat } from "../fs/stat.js";
+import { AccountNames, groupIdOf, userIdOf } from "../process/accounts.js";
+import type { Self } from "../process/process.js";
+import { complain, parseArgs, print, usage } from "./console.js";
+
+/** Changes each file, with -R also what is below. @returns the exit code */
+async function eachFile(
+  self: Self,
+  names: readonly string[],
+  options: ReadonlyMap<string, string>,
+  change: (path: string, stat: FileStat) => void,
+): Promise<number> {
+  const { fs } = self.machine;
+  let code = 0;
+  const todo = [...names];
+  for (let name = todo.shift(); name !== undefined; name = todo.shift()) {
+    const path = resolvePath(self.cwd, name);
+    try {
+      const stat = fs.lstat(path);
+      change(path, stat);
+      if (options.has("R") && stat.type === "directory")
+        todo.unshift(...fs.readdir(path).map((one) => `${name}/${one}`));
+    } catch (error) {
+      if (!(error instanceof FsError)) throw error;
+      code = 1;
+      if (!options.has("f")) await complain(self, `${name}: ${error.text}`);
+    }
+    await self.turn();
+  }
+  return code;
+}
+
+/** `chmod [-R] MODE FILE...`: octal, or `u+x,g=r` */
+export async function chmod(self: Self): Promise<number> {
+  // `-x` is a mode.
+  const at = self.argv.findIndex((word, index) => index > 0 && !/^-[Rcvf]+$/.test(word));
+  const { options } = parseArgs(self.argv.slice(1, at < 0 ? undefined : at), "Rcvf");
+  const [mode = "", ...names] = at < 0 ? [] : self.argv.slice(at);
+  if (names.length === 0) return usage(self, "usage: chmod [-Rcvf] MODE[,MODE]... FILE...");
+  const { umask } = self;
+  if (changedMode(mode, 0, { isFolder: false, umask }) === undefined) return usage(self, `invalid mode '${mode}'`);
+  const { fs } = self.machine;
+  return eachFile(self, names, options, (path, link) => {
+    if (link.type === "symlink" && options.has("R")) return;
+    const stat = link.type === "symlink" ? fs.stat(path) : link;
+    const isFolder = stat.type === "directory";
+    const after = changedMode(mode, stat.mode, { isFolder, umask }) ?? stat.mode;
+    fs.chmod(path, after);
+  });
+}
+
+/** `chown [-Rh] USER[:GROUP] FILE...` */
+export async function chown(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "RhLHPcvf");
+  const [owner, ...names] = rest;
+  if (unknown !== undefined || owner === undefined || names.length === 0)
+    return usage(self, "usage: chown [-RhLHPcvf]... USER[:[GRP]] FILE...");
+  const [, user = "", separator = "", group = ""] = /^([^:.]*)(?:([:.])(.*))?$/.exec(owner) ?? [];
+  const uid = user === "" ? undefined : userIdOf(self.machine.fs, user);
+  if (user !== "" && uid === undefined) return usage(self, `unknown user ${user}`);
+  const gid = group === "" ? undefined : groupIdOf(self.machine.fs, group);
+  if (separator !== "" && group !== "" && gid === undefined) return usage(self, `unknown group ${group}`);
+  return giveFiles(self, names, options, {
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+  });
+}
+
+/** `chgrp [-Rh] GROUP FILE...` */
+export async function chgrp(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "RhLHPcvf");
+  const [group, ...names] = rest;
+  if (unknown !== undefined || group === undefined || names.length === 0)
+    return usage(self, "usage: chgrp [-RhLHPcvf]... GROUP FILE...");
+  const gid = groupIdOf(self.machine.fs, group);
+  if (gid === undefined) return usage(self, `unknown group ${group}`);
+  return giveFiles(self, names, options, { gid });
+}
+
+function giveFiles(
+  self: Self,
+  names: readonly string[],
+  options: ReadonlyMap<string, string>,
+  owner: Partial<FileOwner>,
+): Promise<number> {
+  const followLast = !options.has("h") && !options.has("R");
+  return eachFile(self, names, options, (path) => self.machine.fs.chown(path, owner, followLast));
+}
+
+const TYPES: Readonly<Record<FileStat["type"], readonly [text: string, letter: string, bits: number]>> = {
+  file: ["regular file", "-", 0o100000],
+  directory: ["directory", "d", 0o040000],
+  symlink: ["symbolic link", "l", 0o120000],
+  device: ["character special file", "c", 0o020000],
+};
+const BLOCK_BYTES = 512;
+const IO_BLOCK_BYTES = 4096;
+
+/** The type and mode of a file as `ls -l` prints it: `drwxr-xr-x`. */
+export function typeAndMode({ type, mode }: FileStat): string {
+  return `${TYPES[type][1]}${modeText(mode)}`;
+}
+
+/** `stat [-L] [-c FORMAT] FILE...`. Differs: one device; access and change times are the modification time. */
+export async function stat(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "Ltc:");
+  if (unknown !== undefined || rest.length === 0) return usage(self, "usage: stat [-lt] [-c FMT] FILE...");
+  const { fs } = self.machine;
+  const names = new AccountNames(fs);
+  let code = 0;
+  for (const name of rest) {
+    const path = resolvePath(self.cwd, name);
+    try {
+      const found = options.has("L") ? fs.stat(path) : fs.lstat(path);
+      const file: NamedFile = { ...found, name, target: found.type === "symlink" ? fs.readlink(path) : undefined };
+      const format = options.get("c");
+      await print(self, format === undefined ? longText(names, file) : `${formatted(names, format, file)}\n`);
+    } catch (error) {
+      if (!(error instanceof FsError)) throw error;
+      code = 1;
+      await complain(self, `can't stat '${name}': ${errorText(error)}`);
+    }
+  }
+  return code;
+}
+
+interface NamedFile extends FileStat {
+  /** as given */
+  readonly name: string;
+  /** of a symbolic link */
+  readonly target: string | undefined;
+}
+
+function timeText(ms: number): string {
+  const nanos = String(Math.floor((ms % 1000) * 1e6)).padStart(9, "0");
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}.${nanos} +0000`;
+}
+
+function formatted(names: AccountNames, format: string, file: NamedFile): string {
+  const { name, target, uid, gid, mode, size, mtimeMs, inode, links, type } = file;
+  const [text, , bits] = TYPES[type];
+  const fields: Readonly<Record<string, string | number | undefined>> = {
+    a: mode.toString(8),
+    A: typeAndMode(file),
+    b: blocksOf(size),
+    B: BLOCK_BYTES,
+    f: (bits | mode).toString(16),
+    F: type === "file" && size === 0 ? "regular empty file" : text,
+    g: gid,
+    G: names.group(gid) ?? "UNKNOWN",
+    h: links,
+    i: inode,
+    n: name,
+    N: target === undefined ? name : `'${name}' -> '${target}'`,
+    o: IO_BLOCK_BYTES,
+    s: size,
+    u: uid,
+    U: names.user(uid) ?? "UNKNOWN",
+    "%": "%",
+  };
+  return format.replace(/%([a-zA-Z%])/g, (all, letter: string) => {
+    if ("xyz".includes(letter)) return timeText(mtimeMs);
+    if ("XYZ".includes(letter)) return String(Math.floor(mtimeMs / 1000));
+    return Object.hasOwn(fields, letter) ? String(fields[letter]) : all;
+  });
+}
+
+function blocksOf(size: number): number {
+  return Math.ceil(size / IO_BLOCK_BYTES) * (IO_BLOCK_BYTES / BLOCK_BYTES);
+}
+
+/** Mirrors print_stat in busybox's coreutils/stat.c. */
+function longText(names: AccountNames, file: NamedFile): string {
+  const { name, target, uid, gid, mode, size, inode } = file;
+  const owner = (id: number, text = "UNKNOWN") => `(${String(id).padStart(5)}/${text.padStart(8)})`;
+  const blocks = `Blocks: ${String(blocksOf(size)).padEnd(10)} IO Block: ${IO_BLOCK_BYTES}   ${formatted(names, "%F", file)}`;
+  const time = formatted(names, "%y", file);
+  return [
+    `  File: ${target === undefined ? name : `'${name}' -> '${target}'`}`,
+    `  Size: ${String(size).padEnd(10)}\t${blocks}`,
+    `Device: 1h/1d\tInode: ${String(inode).padEnd(10)}  Links: ${file.links}`,
+    `Access: (${octal(mode)}/${typeAndMode(file)})  Uid: ${owner(uid, names.user(uid))}   Gid: ${owner(gid, names.group(gid))}`,
+    ...["Access", "Modify", "Change"].map((word) => `${word}: ${time}`),
+    "",
+  ].join("\n");
+}
