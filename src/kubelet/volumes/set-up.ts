@@ -1,4 +1,4 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, lstatSync } from "node:fs";
 import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Volume } from "@kubernetes/client-node";
@@ -117,7 +117,8 @@ export function setUpFailure(error: unknown): string | undefined {
 /** Any user of the container may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go. */
 async function makeWritableFolder(dir: string): Promise<void> {
   await makeFolder(dir);
-  chmodSync(dir, 0o777); // the mode given to mkdir is cut by the umask
+  // The mode given to mkdir is cut by the umask. A folder that is set up again keeps its setgid bit.
+  if ((lstatSync(dir).mode & 0o777) !== 0o777) chmodSync(dir, 0o777);
 }
 
 /**
