@@ -164,7 +164,7 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
       core.changes.close();
       for (const { running } of core.containers.values()) {
         running?.signal(SIGKILL);
-        running?.machine.processes.killAll();
+        running?.machine.killAll();
       }
       core.events.close();
       faults.clear();

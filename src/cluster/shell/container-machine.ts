@@ -12,12 +12,13 @@ import {
   ForkError,
   type Machine,
   Process,
-  ProcessTable,
   type ProcessUser,
   type Program,
   SpawnError,
   type SpawnOptions,
 } from "./process/process.js";
+import { isProcess, type ProcessTable } from "./process/process-table.js";
+import { SIGKILL } from "./process/signals.js";
 import { findProgram } from "./programs/table.js";
 
 export interface MachineOptions {
@@ -40,7 +41,9 @@ export interface MachineOptions {
   readonly cpuShares?: number;
   /** its current CPU quota; default: no limit */
   readonly limitMilliCores?: () => number | undefined;
-  /** whether the first process is PID 1 of its namespace: false if the pod's containers share one */
+  /** its PID namespace */
+  readonly processes: ProcessTable;
+  /** whether the namespace is its own, and its first process PID 1: false if the pod's containers share one */
   readonly hasOwnPids: boolean;
 }
 
@@ -52,7 +55,8 @@ const MAX_INTERPRETERS = 4;
 
 /** The processes of one container and their shared resources. */
 export class ContainerMachine implements Machine {
-  readonly processes = new ProcessTable();
+  readonly processes: ProcessTable;
+  readonly own = new Set<Process>();
   readonly findProgram = findProgram;
   readonly fs;
   readonly clock;
@@ -81,8 +85,8 @@ export class ContainerMachine implements Machine {
     this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
     this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares, options.limitMilliCores);
     this.#hasOwnPids = options.hasOwnPids;
+    this.processes = options.processes;
     this.fs.attach("proc", procTree(this));
-    if (!options.hasOwnPids) this.processes.nextPid(); // PID 1 is the sandbox's own process
   }
 
   spawn(options: SpawnOptions): Process {
@@ -107,14 +111,15 @@ export class ContainerMachine implements Machine {
   }
 
   #start(program: Program, options: SpawnOptions, argumentBytes: number): Process {
-    if (this.processes.size >= PIDS_LIMIT) {
+    if (this.own.size >= PIDS_LIMIT) {
       this.refusedForks++;
       throw new ForkError(options.argv[0] ?? "");
     }
     const isInit = this.#hasOwnPids && !this.#isStarted;
     this.#isStarted = true;
     const pid = this.processes.nextPid();
-    const group = options.group ?? this.processes.find(options.parentPid)?.group ?? "new";
+    const parent = this.processes.find(options.parentPid);
+    const group = options.group ?? (parent !== undefined && isProcess(parent) ? parent.group : "new");
     const process = new Process(program, this, {
       ...options,
       pid,
@@ -122,7 +127,18 @@ export class ContainerMachine implements Machine {
       isInit,
       argumentBytes,
     });
-    this.processes.add(process);
+    this.own.add(process);
+    const remove = this.processes.add(process, pid);
+    void process.exited.then(() => {
+      this.own.delete(process);
+      remove();
+    });
     return process;
+  }
+
+  /** Ends all processes: those of its PID namespace, or of its cgroup in a shared one. */
+  killAll(): void {
+    if (this.#hasOwnPids) this.processes.killAll();
+    else for (const process of [...this.own]) process.kill(SIGKILL);
   }
 }

@@ -187,7 +187,7 @@ async function runHostileScript([, script, end, printed, shell = "sh"]: Row): Pr
   for (let round = 0; container.isRunning && !isEnough() && !(end === "idle" && round > 20); round++) {
     await settle(1);
     await lab.clock.advance(10);
-    assert.ok(running.machine.processes.size <= PIDS_LIMIT, `${running.machine.processes.size} processes`);
+    assert.ok(running.machine.own.size <= PIDS_LIMIT, `${running.machine.own.size} processes`);
     assert.ok(running.machine.memory.heldBytes <= DEFAULT_HELD_BYTES, `${running.machine.memory.heldBytes} bytes`);
   }
   if (end === "busy" || end === "idle") {
@@ -202,7 +202,7 @@ async function runHostileScript([, script, end, printed, shell = "sh"]: Row): Pr
   } else assert.equal(stateOf(container), end, text.err());
   if (printed !== undefined) assert.match(text.out() + text.err(), printed);
   await settle(5);
-  assert.equal(running.machine.processes.size, 0);
+  assert.equal(running.machine.own.size, 0);
   assert.equal(running.machine.memory.heldBytes, 0);
 }
 

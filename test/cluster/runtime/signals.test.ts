@@ -127,7 +127,7 @@ test("stop: an aborted call leaves the container running", async () => {
 test("the end of a container ends its other processes", async () => {
   const container = lab.run(sh("sleep 600 & sleep 700 & sleep 1; exit 4"));
   await lab.settle();
-  assert.equal(container.running?.machine.processes.list().length, 4);
+  assert.equal(container.running?.machine.own.size, 4);
   await lab.clock.advance(1000);
   assert.equal(stateOf(container), "exited (4, Error)");
   assert.equal(lab.clock.sleeping, 0);

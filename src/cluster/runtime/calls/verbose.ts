@@ -16,7 +16,7 @@ export function containerInfo(container: Container): Readonly<Record<string, str
       removing: isRemoving,
       runtimeType: "kubelab",
       config,
-      processes: running?.machine.processes.list().map(({ pid, argv }) => ({ pid, argv })) ?? [],
+      processes: [...(running?.machine.own ?? [])].map(({ pid, argv }) => ({ pid, argv })),
     }),
   };
 }

@@ -4,6 +4,7 @@ import type { LinuxContainerResources } from "../../../staging/cri/messages/reso
 import type { PodSandboxConfig, PodSandboxMetadata } from "../../../staging/cri/messages/sandbox.js";
 import type { Scope } from "../../../trace/scope.js";
 import type { NetworkNamespace } from "../../shell/process/network-namespace.js";
+import type { ProcessTable } from "../../shell/process/process-table.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RunningContainer } from "./running.js";
 
@@ -92,6 +93,8 @@ export type SandboxState = "ready" | "not-ready";
 export class Sandbox {
   readonly containers = new Set<Container>();
   state: SandboxState = "ready";
+  /** called when its own process has ended */
+  onEnd: () => void = () => {};
   /** its list item; undefined after a change */
   encoded: Encoded | undefined;
 
@@ -108,6 +111,8 @@ export class Sandbox {
     readonly ip: string | undefined,
     /** its own, or the node's */
     readonly network: NetworkNamespace,
+    /** the PID namespace of its own process, for containers that share it */
+    readonly processes: ProcessTable,
   ) {}
 
   /** `default/web`, for people */

@@ -15,6 +15,7 @@ import { Changes } from "./changes.js";
 import type { Container, Sandbox } from "./container.js";
 import { EventHub } from "./events.js";
 import { IdIndex, NameRegister } from "./id-index.js";
+import { nodeProcesses } from "./node-processes.js";
 import type { SpecDeps } from "./spec.js";
 
 /** The conditions in Status; the kubelet waits for both. */
@@ -55,6 +56,7 @@ export class RuntimeCore {
   readonly scheduler = new Scheduler();
   readonly memory: MemoryPool;
   readonly owners = new HostOwners();
+  readonly processes = nodeProcesses();
   /** the addresses of pods and their listeners */
   readonly network: NodeNetwork;
   readonly events = new EventHub();
@@ -78,8 +80,8 @@ export class RuntimeCore {
 
   /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
-    const { clock, random, trace, images, scheduler, memory, owners } = this;
-    return { clock, random, trace, images, scheduler, memory, owners };
+    const { clock, random, trace, images, scheduler, memory, owners, processes } = this;
+    return { clock, random, trace, images, scheduler, memory, owners, processes };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

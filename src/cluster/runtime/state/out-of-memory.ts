@@ -21,14 +21,14 @@ export function reportKills(
 ): OutOfMemoryListener {
   let sinceMs = Number.NEGATIVE_INFINITY;
   let count = 0;
-  return (victim, reason, { processes, memory }) => {
+  return (victim, reason, { own, memory }) => {
     if (clock.now() - sinceMs >= INTERVAL_MS) {
       sinceMs = clock.now();
       count = 0;
     }
     count++;
     if (count > BURST) return;
-    const program = processes.find(victim.pid)?.argv[0] ?? "a new process";
+    const program = [...own].find(({ pid }) => pid === victim.pid)?.argv[0] ?? "a new process";
     const what = `kill process ${victim.pid} (${program}) of ${container}: out of memory`;
     const rest = count === BURST ? `; more kills within ${INTERVAL_MS / 1000} s are not reported` : "";
     trace.emit({ kind: "decision", what, why: whyOf(victim, reason, memory) + rest }, { actor: "runtime" });

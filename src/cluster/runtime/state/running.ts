@@ -138,7 +138,7 @@ export class RunningContainer {
   async ended(): Promise<ContainerEnd> {
     const status = await this.init.exited;
     this.load.end();
-    this.machine.processes.killAll();
+    this.machine.killAll();
     this.terminal?.hangUp();
     this.log?.end("stdout");
     this.log?.end("stderr");

@@ -7,6 +7,7 @@ import type { Containers } from "./containers.js";
 import type { RuntimeCore } from "./core.js";
 import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
+import { sandboxProcesses } from "./node-processes.js";
 import { containerEvent, sandboxItem } from "./status.js";
 
 /** The image of every sandbox. */
@@ -49,7 +50,10 @@ export class Sandboxes {
     }
     const network = ip === undefined ? core.network.host : core.network.add(ip);
     const createdAt = core.time.now();
-    const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ip, network);
+    const own = sandboxProcesses(core.processes, () => this.becomeNotReady(sandbox));
+    const parts = [ip, network, own.processes] as const;
+    const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ...parts);
+    sandbox.onEnd = own.remove;
     core.sandboxes.add(sandboxId, sandbox);
     sandboxItem(sandbox);
     core.changes.sandbox(sandbox, "none", "ready");
@@ -94,6 +98,7 @@ export class Sandboxes {
     if (sandbox.state === "not-ready") return;
     sandbox.state = "not-ready";
     sandbox.encoded = undefined;
+    sandbox.onEnd();
     this.#releaseAddress(sandbox);
     this.core.changes.sandbox(sandbox, "ready", "not ready");
     this.#publish("CONTAINER_STOPPED_EVENT", sandbox);

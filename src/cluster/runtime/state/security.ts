@@ -1,5 +1,5 @@
 import type { ContainerConfig } from "../../../staging/cri/messages/container.js";
-import { NamespaceMode, ProfileType } from "../../../staging/cri/messages/enums.js";
+import { ProfileType } from "../../../staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../../staging/cri/messages/sandbox.js";
 import type { LinuxContainerSecurityContext } from "../../../staging/cri/messages/security.js";
 import { type Confinement, capabilitiesOf } from "../../shell/process/confinement.js";
@@ -8,9 +8,6 @@ import { invalid } from "../errors.js";
 const SECCOMP_DISABLED = 0;
 const SECCOMP_FILTER = 2;
 const LOCAL_PROFILE = "localhost/";
-/** The program that each Linux machine runs as PID 1. */
-const NODE_INIT = "/sbin/init";
-const SANDBOX_INIT = "/pause";
 
 /**
  * Checks a container's user and its seccomp profile.
@@ -39,7 +36,6 @@ export function confinementOf({ linux }: ContainerConfig, sandbox: PodSandboxCon
     seccomp: security === undefined || isPrivileged ? SECCOMP_DISABLED : seccompMode(security),
     sysctls: sandbox.linux?.sysctls ?? {},
     oomScoreAdj: Number(linux?.resources?.oomScoreAdj ?? 0n),
-    firstCommand: security?.namespaceOptions?.pid === NamespaceMode.NODE ? NODE_INIT : SANDBOX_INIT,
   };
 }
 

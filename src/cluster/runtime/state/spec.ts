@@ -10,6 +10,8 @@ import type { HostMount } from "../../shell/fs/nodes.js";
 import type { Scheduler } from "../../shell/process/cpu.js";
 import { DEFAULT_PATH } from "../../shell/process/lookup.js";
 import type { MemoryPool } from "../../shell/process/memory-account.js";
+import { ProcessTable } from "../../shell/process/process-table.js";
+import { invalid } from "../errors.js";
 import type { ImageUsage } from "../images/definition.js";
 import type { ImageStore } from "../images/image-store.js";
 import { CriLog } from "../logs/cri-log.js";
@@ -26,6 +28,8 @@ export interface SpecDeps extends Ctx {
   readonly scheduler: Scheduler;
   readonly memory: MemoryPool;
   readonly owners: HostOwners;
+  /** the node's PID namespace */
+  readonly processes: ProcessTable;
 }
 
 /** Mirrors containerd's buildContainerSpec, for the parts that our containers have. @throws FsError, RpcError */
@@ -75,9 +79,24 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       scheduler: deps.scheduler,
       cpuShares: Number(container.resources?.cpuShares ?? 0n),
       limitMilliCores: () => limitMilliCoresOf(container),
+      processes: processesOf(container, deps.processes),
       hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
     },
   };
+}
+
+/** The PID namespace of a container. Mirrors containerd's WithPodNamespaces and validateTargetContainer. @throws RpcError */
+function processesOf({ config, sandbox }: Container, node: ProcessTable): ProcessTable {
+  const { pid = NamespaceMode.POD, targetId = "" } = config.linux?.securityContext?.namespaceOptions ?? {};
+  if (pid === NamespaceMode.CONTAINER) return new ProcessTable(node);
+  if (pid === NamespaceMode.NODE) return node;
+  if (pid === NamespaceMode.POD) return sandbox.processes;
+  const target = [...sandbox.containers].find(({ containerId }) => containerId === targetId);
+  if (target === undefined) throw invalid(`invalid target container: container "${targetId}" not found in the sandbox`);
+  if (target.running === undefined || !target.isRunning) {
+    throw invalid(`invalid target container: container "${targetId}" is not running`);
+  }
+  return target.running.machine.processes;
 }
 
 /** The usage of an image is that of its own program, not of a shell that a pod starts instead. */

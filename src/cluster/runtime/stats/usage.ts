@@ -20,11 +20,11 @@ interface Usage {
 function usageOf({ isRunning, running }: Container): Usage {
   if (!isRunning || running === undefined) return { processes: 0, coreNanoSeconds: 0, memoryBytes: 0 };
   const { machine, load } = running;
-  const { processes, cpu, memory } = machine;
+  const { own, cpu, memory } = machine;
   return {
-    processes: processes.size,
+    processes: own.size,
     coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT + load.coreNanoSeconds,
-    memoryBytes: processes.size * BASE_BYTES_PER_PROCESS + Math.ceil(memory.usedBytes / PAGE_BYTES) * PAGE_BYTES,
+    memoryBytes: own.size * BASE_BYTES_PER_PROCESS + Math.ceil(memory.usedBytes / PAGE_BYTES) * PAGE_BYTES,
   };
 }
 

@@ -1,4 +1,5 @@
 import { exitCodeOf } from "../process/process.js";
+import { sendSignal, signalProblem } from "../process/process-table.js";
 import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
 import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
@@ -65,11 +66,10 @@ export async function kill(args: readonly string[], shell: Shell): Promise<numbe
   if (signal === undefined) throw new ShellError("bad signal name", 1);
   let status = 0;
   for (const arg of rest) {
-    const process = shell.self.machine.processes.find(Number(arg.replace(/^%/, "")));
-    if (process === undefined) {
-      await shell.complain(`kill: can't kill pid ${arg}: No such process`);
-      status = 1;
-    } else if (signal !== 0) process.signalFromInside(signal);
+    const problem = signalProblem(arg, sendSignal(shell.self.machine, Number(arg.replace(/^%/, "")), signal));
+    if (problem === undefined) continue;
+    await shell.complain(problem);
+    status = 1;
   }
   return status;
 }

@@ -1,6 +1,7 @@
 import { errorText } from "../fs/fs-error.js";
 import { openForReading, openForWriting } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
+import { isProcess } from "../process/process-table.js";
 import { BytesSource } from "../streams.js";
 import { type ExpansionHost, expandText } from "./expansion/expand.js";
 import { type Descriptor, ShellError } from "./state.js";
@@ -118,9 +119,9 @@ function streamOfProcess(
   { processes }: ExpansionHost,
 ): Descriptor | undefined {
   const [, pid, fd] = /^\/proc\/(\d+)\/fd\/([012])$/.exec(path) ?? [];
-  const streams = pid === undefined ? undefined : processes.find(Number(pid))?.streams;
-  if (streams === undefined) return undefined;
-  const [stdin, stdout, stderr] = streams;
+  const task = pid === undefined ? undefined : processes.find(Number(pid));
+  if (task === undefined || !isProcess(task)) return undefined;
+  const [stdin, stdout, stderr] = task.streams;
   if (fd === "0") return how === "read" ? { source: stdin } : undefined;
   return how === "read" ? undefined : { sink: fd === "1" ? stdout : stderr };
 }

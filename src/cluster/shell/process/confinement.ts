@@ -12,8 +12,6 @@ export interface Confinement {
   readonly sysctls: Readonly<Record<string, string>>;
   /** the score of all its processes: the higher, the sooner the kernel kills them when the machine runs out of memory */
   readonly oomScoreAdj: number;
-  /** the command of PID 1 if the container has no PID namespace of its own */
-  readonly firstCommand: string;
 }
 
 /** Linux's capabilities in the order of their bits. */
@@ -49,6 +47,29 @@ const NONE: ReadonlySet<string> = new Set();
 /** The effective set: without ambient capabilities, a program of another user than root starts with none. */
 export function effectiveCapabilities(uid: number, { capabilities }: Confinement): ReadonlySet<string> {
   return uid === 0 ? capabilities : NONE;
+}
+
+/** The processes of a container: who they are, and what they may do. */
+export interface Subject {
+  readonly user: { readonly uid: number; readonly gid: number; readonly groups: readonly number[] };
+  readonly confinement: Confinement;
+}
+
+/** Whether a user may send signals to processes of another. Mirrors kill_ok_by_cred in Linux's kernel/signal.c. */
+export function permitsSignal({ user, confinement }: Subject, uid: number): boolean {
+  return user.uid === uid || effectiveCapabilities(user.uid, confinement).has("KILL");
+}
+
+/**
+ * Whether a process may look into another one: its root folder and the like. Mirrors ptrace_may_access in Linux's
+ * kernel/ptrace.c.
+ */
+export function permitsTrace(who: Subject, whom: Subject): boolean {
+  const own = effectiveCapabilities(who.user.uid, who.confinement);
+  if (own.has("SYS_PTRACE")) return true;
+  const { uid, gid } = whom.user;
+  if (who.user.uid !== uid || who.user.gid !== gid) return false;
+  return [...effectiveCapabilities(uid, whom.confinement)].every((name) => own.has(name));
 }
 
 /** Capabilities as a mask of /proc/PID/status: `00000000a80425fb`. */

@@ -1,7 +1,8 @@
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
-import { capabilityMask, effectiveCapabilities } from "./confinement.js";
-import type { Machine, Process } from "./process.js";
+import { type Confinement, capabilityMask, effectiveCapabilities, permitsTrace } from "./confinement.js";
+import type { Machine } from "./process.js";
+import { isProcess, type ProcessOwner, type Task, userOf } from "./process-table.js";
 
 /** What every Linux machine has below /proc/sys; a sandbox's sysctls are added. */
 const SYSCTLS: Readonly<Record<string, string>> = {
@@ -34,41 +35,55 @@ export function procTree(machine: Machine): DirectoryNode {
     cpuinfo: () => virtualFile(nowMs, "processor\t: 0\nmodel name\t: kubelab\n"),
     filesystems: () => virtualFile(nowMs, "nodev\tproc\nnodev\ttmpfs\n\text4\n"),
     mounts: () => virtualLink(nowMs, "self/mounts"),
-    self: () => virtualLink(nowMs, String(processes.list().at(-1)?.pid ?? 1)),
+    self: () => virtualLink(nowMs, String([...machine.own].at(-1)?.pid ?? 1)),
     sys: () => sysctlFolder(nowMs, sysctls, ""),
     version: () => virtualFile(nowMs, "Linux version 6.1.0-kubelab\n"),
   };
   return virtualFolder(
     nowMs,
-    () => [...pids(machine), ...Object.keys(fixed)],
+    () => [...processes.entries().map(([pid]) => String(pid)), ...Object.keys(fixed)],
     (name) => (Object.hasOwn(fixed, name) ? fixed[name]?.() : processFolder(machine, nowMs, name)),
   );
 }
 
-function pids({ processes }: Machine): string[] {
-  const own = processes.list().map(({ pid }) => String(pid));
-  return own.includes("1") ? own : ["1", ...own];
-}
-
 function processFolder(machine: Machine, nowMs: number, name: string): FsNode | undefined {
   if (!/^\d+$/.test(name)) return undefined;
-  const process = machine.processes.find(Number(name));
-  // In a shared PID namespace, PID 1 belongs to the sandbox or the node.
-  const argv = process?.argv ?? (name === "1" ? [machine.confinement.firstCommand] : undefined);
-  if (argv === undefined) return undefined;
+  const task = machine.processes.find(Number(name));
+  if (task === undefined) return undefined;
+  const { argv } = task;
   const comm = (argv[0] ?? "").split("/").at(-1) ?? "";
+  const owner = isProcess(task) ? task.machine : undefined;
   return fixedFolder(nowMs, {
     cmdline: () => virtualFile(nowMs, argv.map((word) => `${word}\0`).join("")),
     comm: () => virtualFile(nowMs, `${comm}\n`),
-    mounts: () => virtualFile(nowMs, machine.fs.mountLines()),
-    oom_score_adj: () => virtualFile(nowMs, `${machine.confinement.oomScoreAdj}\n`),
-    status: () => virtualFile(nowMs, statusText(machine, comm, Number(name), process)),
+    mounts: () => virtualFile(nowMs, (owner ?? machine).fs.mountLines()),
+    oom_score_adj: () => virtualFile(nowMs, `${owner?.confinement.oomScoreAdj ?? SANDBOX_OOM_SCORE}\n`),
+    root: () => rootOf(machine, nowMs, owner),
+    status: () => virtualFile(nowMs, statusText(machine, comm, Number(name), task)),
   });
 }
 
+/** The kubelet's score of sandboxes and of itself. */
+const SANDBOX_OOM_SCORE = -998;
+/** The sandbox's and the node's own processes have all rights here: nobody sees how many. */
+const NO_CONFINEMENT: Confinement = {
+  capabilities: new Set(),
+  noNewPrivileges: false,
+  seccomp: 0,
+  sysctls: {},
+  oomScoreAdj: SANDBOX_OOM_SCORE,
+};
+
+/** The root folder of a process, for those that may trace it. Differs: it cannot be changed from there. */
+function rootOf(machine: Machine, nowMs: number, owner: ProcessOwner | undefined): FsNode {
+  if (owner !== undefined && (owner === machine || permitsTrace(machine, owner))) return owner.fs.root;
+  return { ...fixedFolder(nowMs, {}), isSealed: true };
+}
+
 /** Mirrors fs/proc/array.c (proc_pid_status), with the fields that programs read. */
-function statusText({ user, confinement }: Machine, comm: string, pid: number, process: Process | undefined): string {
-  const { uid, gid, groups } = user;
+function statusText({ processes }: Machine, comm: string, pid: number, task: Task): string {
+  const { uid, gid, groups } = userOf(task);
+  const confinement = isProcess(task) ? task.machine.confinement : NO_CONFINEMENT;
   const bounding = capabilityMask(confinement.capabilities);
   const effective = capabilityMask(effectiveCapabilities(uid, confinement));
   const fields: readonly (readonly [string, string | number])[] = [
@@ -77,7 +92,7 @@ function statusText({ user, confinement }: Machine, comm: string, pid: number, p
     ["State", "S (sleeping)"],
     ["Tgid", pid],
     ["Pid", pid],
-    ["PPid", process?.parentPid ?? 0],
+    ["PPid", processes.parentOf(task)],
     ["Uid", [uid, uid, uid, uid].join("\t")],
     ["Gid", [gid, gid, gid, gid].join("\t")],
     ["Groups", `${groups.join(" ")} `],

@@ -7,6 +7,7 @@ import type { Confinement } from "./confinement.js";
 import type { CpuTime } from "./cpu.js";
 import { HeldMemory, type MemoryAccount, OutOfMemoryError } from "./memory-account.js";
 import type { NetworkNamespace } from "./network-namespace.js";
+import type { ProcessTable } from "./process-table.js";
 import { endsByDefault, SIGKILL, SIGPIPE, SIGSEGV } from "./signals.js";
 
 /** How a process ended. */
@@ -89,7 +90,10 @@ export interface Machine {
   readonly hostname: string;
   readonly user: ProcessUser;
   readonly confinement: Confinement;
+  /** the processes that its own ones see */
   readonly processes: ProcessTable;
+  /** the running processes of this container, the youngest last */
+  readonly own: ReadonlySet<Process>;
   /** the pod's network, or the node's for a pod that uses it */
   readonly network: NetworkNamespace;
   /** the container's memory in use */
@@ -172,7 +176,11 @@ export class Process {
   readonly memory: HeldMemory;
 
   /** Without memory for it, the process has been killed before it runs. */
-  constructor(program: Program, machine: Machine, options: ProcessOptions) {
+  constructor(
+    program: Program,
+    readonly machine: Machine,
+    options: ProcessOptions,
+  ) {
     this.pid = options.pid;
     this.parentPid = options.parentPid;
     this.group = options.group;
@@ -316,44 +324,5 @@ async function say(self: Self, text: string): Promise<void> {
     await self.stderr.write(Buffer.from(text), self.signal);
   } catch {
     // Its stderr is closed as well, so there is nothing to report to.
-  }
-}
-
-/** The processes of one PID namespace. */
-export class ProcessTable {
-  readonly #byPid = new Map<number, Process>();
-  #lastPid = 0;
-
-  nextPid(): number {
-    this.#lastPid++;
-    return this.#lastPid;
-  }
-
-  add(process: Process): void {
-    this.#byPid.set(process.pid, process);
-    void process.exited.then(() => this.#byPid.delete(process.pid));
-  }
-
-  get size(): number {
-    return this.#byPid.size;
-  }
-
-  find(pid: number): Process | undefined {
-    return this.#byPid.get(pid);
-  }
-
-  /** The running processes, in order of PID. */
-  list(): readonly Process[] {
-    return [...this.#byPid.values()];
-  }
-
-  /** @param group the PID of the group's first process */
-  signalGroup(group: number, signal: number): void {
-    for (const process of this.list()) if (process.group === group) process.kill(signal);
-  }
-
-  /** Ends the other processes, as the kernel does when a namespace's first process has ended. */
-  killAll(): void {
-    for (const process of this.list()) process.kill(SIGKILL);
   }
 }

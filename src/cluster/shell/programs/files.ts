@@ -3,7 +3,6 @@ import { errorText, FsError } from "../fs/fs-error.js";
 import { changedMode } from "../fs/mode.js";
 import { NEW_FILE_MODE } from "../fs/open-file.js";
 import { baseName, resolvePath } from "../fs/paths.js";
-import { READ } from "../fs/permission.js";
 import type { FileStat } from "../fs/stat.js";
 import { AccountNames } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
@@ -13,9 +12,9 @@ import { typeAndMode } from "./owners.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** `ls [-l] [-a] [-A] [-1] [-d] [-R] [FILE...]` */
+/** `ls [-l] [-a] [-A] [-1] [-d] [-L] [-n] [-R] [FILE...]` */
 export async function ls(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "laA1dRhtrFinsS");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "laA1dRhtrFinsSL");
   if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
   const { fs } = self.machine;
   const names = rest.length === 0 ? ["."] : rest;
@@ -25,13 +24,14 @@ export async function ls(self: Self): Promise<number> {
   let code = 0;
   for (const name of names) {
     try {
-      const stat = options.has("l") ? fs.lstat(resolvePath(self.cwd, name)) : fs.stat(resolvePath(self.cwd, name));
+      const stat =
+        options.has("l") && !options.has("L")
+          ? fs.lstat(resolvePath(self.cwd, name))
+          : fs.stat(resolvePath(self.cwd, name));
       const isFolder = stat.type === "directory" && !options.has("d");
-      if (isFolder && !fs.allows(stat, READ)) throw new FsError("EACCES", name);
       (isFolder ? folders : files).push(name);
     } catch (error) {
-      const isDenied = error instanceof FsError && error.code === "EACCES";
-      await complain(self, `${isDenied ? `can't open '${name}'` : name}: ${errorText(error)}`);
+      await complain(self, `${name}: ${errorText(error)}`);
       code = 1;
     }
   }
@@ -40,7 +40,13 @@ export async function ls(self: Self): Promise<number> {
   for (const name of folders) {
     if (names.length > 1 || options.has("R")) await print(self, `${isFirst ? "" : "\n"}${name}:\n`);
     isFirst = false;
-    await listFolder(self, name, listing, folders);
+    try {
+      await listFolder(self, name, listing, folders);
+    } catch (error) {
+      if (!(error instanceof FsError)) throw error;
+      await complain(self, `can't open '${name}': ${error.text}`);
+      code = 1;
+    }
   }
   return code;
 }
@@ -92,7 +98,7 @@ function listLine(self: Self, folder: string, name: string, { options, names }: 
   if (!options.has("l")) return `${name}\n`;
   const { fs, clock } = self.machine;
   const path = resolvePath(folder, name);
-  const stat = fs.lstat(path);
+  const stat = options.has("L") ? fs.stat(path) : fs.lstat(path);
   const when = new Date(stat.mtimeMs);
   const day = `${MONTHS[when.getUTCMonth()]} ${String(when.getUTCDate()).padStart(2)}`;
   const isRecent = Math.abs(clock.now() - stat.mtimeMs) < 180 * 86_400_000;

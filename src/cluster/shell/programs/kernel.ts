@@ -60,11 +60,11 @@ export async function pgrep(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "fxlno");
   const pattern = rest[0];
   if (unknown !== undefined || pattern === undefined) return usage(self, "usage: pgrep [-fxl] PATTERN");
-  const found = self.machine.processes.list().filter(({ pid, argv }) => {
+  const found = self.machine.processes.entries().filter(([pid, { argv }]) => {
     const text = options.has("f") ? argv.join(" ") : baseName(argv[0] ?? "");
     return pid !== self.pid && (options.has("x") ? text === pattern : text.includes(pattern));
   });
-  const lines = found.map(({ pid, argv }) => (options.has("l") ? `${pid} ${baseName(argv[0] ?? "")}\n` : `${pid}\n`));
+  const lines = found.map(([pid, { argv }]) => (options.has("l") ? `${pid} ${baseName(argv[0] ?? "")}\n` : `${pid}\n`));
   await print(self, lines.join(""));
   return found.length > 0 ? 0 : 1;
 }

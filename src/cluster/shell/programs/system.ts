@@ -3,6 +3,7 @@ import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Self, SpawnError } from "../process/process.js";
+import { sendSignal, signalProblem, userOf } from "../process/process-table.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 
@@ -273,18 +274,21 @@ export async function nproc(self: Self): Promise<number> {
   return 0;
 }
 
-/** `ps`: the container's processes. Differs: without their times, because CPU time is counted per container. */
+/** `ps`: the processes of the PID namespace. Differs: each time is 0:00, because CPU time is counted per container. */
 export async function ps(self: Self): Promise<number> {
   await print(self, processLines(self));
   return 0;
 }
 
 function processLines(self: Self): string {
-  const { user, processes } = self.machine;
-  const lines = processes
-    .list()
-    .map(({ pid, argv }) => `${String(pid).padStart(5)} ${user.name.padEnd(8)} ${argv.join(" ")}\n`);
-  return `PID   USER     COMMAND\n${lines.join("")}`;
+  const { fs, processes } = self.machine;
+  const names = new AccountNames(fs);
+  const lines = processes.entries().map(([pid, task]) => {
+    const { uid } = userOf(task);
+    const user = (names.user(uid) ?? String(uid)).slice(0, 8).padEnd(8);
+    return `${String(pid).padStart(5)} ${user}  0:00 ${task.argv.join(" ")}\n`;
+  });
+  return `PID   USER     TIME  COMMAND\n${lines.join("")}`;
 }
 
 const TOP_INTERVAL_MS = 5000;
@@ -321,11 +325,10 @@ export async function kill(self: Self): Promise<number> {
   if (signal === undefined) return usage(self, "bad signal name");
   let code = 0;
   for (const arg of args) {
-    const process = self.machine.processes.find(Number(arg));
-    if (process === undefined) {
-      await complain(self, `can't kill pid ${arg}: No such process`);
-      code = 1;
-    } else process.signalFromInside(signal);
+    const problem = signalProblem(arg, sendSignal(self.machine, Number(arg), signal));
+    if (problem === undefined) continue;
+    await complain(self, problem);
+    code = 1;
   }
   return code;
 }

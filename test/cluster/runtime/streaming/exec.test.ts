@@ -141,11 +141,11 @@ for (const [cmd, isLeft, options] of LEFT) {
   test(`exec: ${cmd.join(" ")}${options.tty === true ? " on a terminal" : ""} ${isLeft ? "goes on" : "ends"} when its client is gone`, async () => {
     const { session, home, done } = start(cmd, options);
     await lab.settle();
-    assert.equal(home.machine.processes.list().length, 2);
+    assert.equal(home.machine.own.size, 2);
     session.leave();
     await done;
     await lab.settle();
-    assert.equal(home.machine.processes.list().length, isLeft ? 2 : 1);
+    assert.equal(home.machine.own.size, isLeft ? 2 : 1);
     assert.equal(session.status, undefined);
     assert.ok(session.isClosed);
   });
@@ -161,7 +161,7 @@ test("exec: no timer and no process is left at the end", async () => {
     assert.equal(session.stdout?.text, `${index}\n`);
     assert.equal(session.status?.details?.causes?.[0]?.message, index % 3 === 0 ? undefined : String(index % 3));
   }
-  assert.equal(home.machine.processes.list().length, 1);
+  assert.equal(home.machine.own.size, 1);
   assert.equal(lab.clock.sleeping, 0);
 });
 

@@ -1,7 +1,8 @@
 import { openForReading } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { HeldMemory } from "../../process/memory-account.js";
-import type { ProcessTable, Self } from "../../process/process.js";
+import type { Self } from "../../process/process.js";
+import type { ProcessTable } from "../../process/process-table.js";
 import type { Terminal } from "../../process/terminal.js";
 import { dropZeros, readAll } from "../../streams.js";
 import { ShellError, type ShellState } from "../state.js";

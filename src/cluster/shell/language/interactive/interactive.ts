@@ -20,7 +20,8 @@ export async function runInteractive(
   runChunk: (text: string) => Promise<void>,
 ): Promise<number> {
   const { state, signal } = shell;
-  const group = shell.self.machine.processes.find(shell.self.pid)?.group ?? shell.self.pid;
+  const own = [...shell.self.machine.own].find(({ pid }) => pid === shell.self.pid);
+  const group = own?.group ?? shell.self.pid;
   shell.jobControl = new JobControl(terminal, group, (text) => shell.print(text, 2));
   shell.traps.becomeInteractive();
   const history = new History();

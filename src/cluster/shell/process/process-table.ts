@@ -1,0 +1,129 @@
+import type { ContainerFs } from "../fs/container-fs.js";
+import type { ByteSink, ByteSource } from "../streams.js";
+import { permitsSignal, type Subject } from "./confinement.js";
+import { SIGKILL } from "./signals.js";
+
+/** A process of the machine outside of containers, or a sandbox's own: only its entry in the table exists. */
+export interface NodeTask {
+  readonly parentPid: number;
+  readonly argv: readonly string[];
+  readonly user: Subject["user"];
+  /** receives signals of processes in a namespace; undefined: nobody can send it any */
+  readonly onSignal?: (signal: number, from: ProcessTable) => void;
+}
+
+/** The container of a process. */
+export interface ProcessOwner extends Subject {
+  readonly fs: ContainerFs;
+  readonly processes: ProcessTable;
+}
+
+/** A process of a container, as others see it. */
+interface OwnedProcess {
+  readonly machine: ProcessOwner;
+  /** in the namespace of its container */
+  readonly pid: number;
+  readonly parentPid: number;
+  readonly group: number;
+  readonly argv: readonly string[];
+  readonly streams: readonly [ByteSource, ByteSink, ByteSink];
+  kill(signal: number): void;
+  signalFromInside(signal: number): void;
+}
+
+export type Task = OwnedProcess | NodeTask;
+
+/**
+ * A PID namespace: a container's own, the one that the containers of a pod share (with the sandbox's process as PID 1), or
+ * the node's. As in the kernel, a namespace also has the processes of the namespaces below it, under PIDs of its own.
+ */
+export class ProcessTable {
+  readonly #byPid = new Map<number, Task>();
+  #lastPid = 0;
+
+  /** @param parent the namespace above: the node's */
+  constructor(readonly parent?: ProcessTable) {}
+
+  nextPid(): number {
+    this.#lastPid++;
+    return this.#lastPid;
+  }
+
+  /**
+   * Adds a process or a task, here and in the namespaces above.
+   * @param pid of `nextPid` @returns a function that removes it
+   */
+  add(task: Task, pid = this.nextPid()): () => void {
+    this.#byPid.set(pid, task);
+    const removeAbove = this.parent?.add(task);
+    return () => {
+      this.#byPid.delete(pid);
+      removeAbove?.();
+    };
+  }
+
+  /** A process by its PID in this namespace. */
+  find(pid: number): Task | undefined {
+    return this.#byPid.get(pid);
+  }
+
+  /** By PID, in their order. */
+  entries(): readonly (readonly [pid: number, task: Task])[] {
+    return [...this.#byPid];
+  }
+
+  /** The PID of a process's parent in this namespace; 0 for one outside. */
+  parentOf(task: Task): number {
+    if (!isProcess(task) || task.machine.processes === this) return task.parentPid;
+    for (const [pid, one] of this.#byPid) {
+      if (isProcess(one) && one.machine === task.machine && one.pid === task.parentPid) return pid;
+    }
+    return this.parent === undefined ? 1 : 0;
+  }
+
+  /** @param group the PID of the group's first process, which is of this namespace */
+  signalGroup(group: number, signal: number): void {
+    for (const [, task] of this.entries()) {
+      if (isProcess(task) && task.machine.processes === this && task.group === group) task.kill(signal);
+    }
+  }
+
+  /** Ends all processes, as the kernel does when a namespace's first process has ended. */
+  killAll(): void {
+    for (const [, task] of this.entries()) if (isProcess(task)) task.kill(SIGKILL);
+  }
+}
+
+export function isProcess(task: Task): task is OwnedProcess {
+  return "machine" in task;
+}
+
+/** The user of a process. */
+export function userOf(task: Task): Subject["user"] {
+  return isProcess(task) ? task.machine.user : task.user;
+}
+
+/**
+ * Sends a signal from a process of `sender` to one in its namespace. Mirrors check_kill_permission and sig_task_ignored in
+ * Linux's kernel/signal.c.
+ * @param signal 0: only checks
+ */
+export function sendSignal(sender: ProcessOwner, pid: number, signal: number): "sent" | "ESRCH" | "EPERM" {
+  const task = sender.processes.find(pid);
+  if (task === undefined) return "ESRCH";
+  if (!permitsSignal(sender, userOf(task).uid)) return "EPERM";
+  if (signal === 0) return "sent";
+  if (!isProcess(task)) {
+    if (task.onSignal === undefined) return "EPERM";
+    task.onSignal(signal, sender.processes);
+  } else if (task.machine.processes === sender.processes) task.signalFromInside(signal);
+  else task.kill(signal);
+  return "sent";
+}
+
+const TEXTS = { ESRCH: "No such process", EPERM: "Operation not permitted" } as const;
+
+/** `can't kill pid 1: Operation not permitted`, as busybox prints it; undefined for a signal that was sent */
+export function signalProblem(pid: string, result: ReturnType<typeof sendSignal>): string | undefined {
+  return result === "sent" ? undefined : `can't kill pid ${pid}: ${TEXTS[result]}`;
+}
