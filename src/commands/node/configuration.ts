@@ -89,6 +89,8 @@ interface Sources {
   readonly flags: KubeletConfigurationFields;
 }
 
+const SYSCTLS_HINT = "Name sysctls of a namespace, such as net.core.somaxconn or kernel.msg*.";
+
 const FILE_HINT =
   'A threshold in a file: `evictionHard: {memory.available: 500Mi, nodefs.available: "10%"}`; a grace period: `memory.available: 1m30s`.';
 
@@ -103,6 +105,9 @@ async function checkThresholds(
   const { logRotatePolicy } = await import("../../kubelet/logs/container-log-manager.js");
   const { checkReserved } = await import("../../kubelet/cm/reservations.js");
   const { StatementError } = await import("../../kubelet/eviction/parse.js");
+  const { allowedSysctlsProblem } = await import("../../kubelet/lifecycle/sysctl-allowlist.js");
+  const problem = allowedSysctlsProblem(config.allowedUnsafeSysctls ?? []);
+  if (problem !== undefined) throw new LabError("USAGE", problem, SYSCTLS_HINT);
   try {
     evictionConfig(config, kubeVersion);
   } catch (error) {

@@ -8,6 +8,7 @@ import type { PodSandboxConfig } from "../../staging/cri/messages/sandbox.js";
 import type { PortMapping } from "../../staging/cri/messages/values.js";
 import { defined } from "../../util/defined.js";
 import type { PodDns, RuntimeHelper } from "../container/runtime-helper.js";
+import { dottedSysctl } from "../lifecycle/sysctl-allowlist.js";
 import { newPodLabels } from "./labels.js";
 import { calculateSandboxResources, overheadResources } from "./linux-resources.js";
 import { buildPodLogsDirectory } from "./logs/log-paths.js";
@@ -84,14 +85,7 @@ function podHostname(pod: V1Pod, helper: RuntimeHelper): ReturnType<RuntimeHelpe
 /** Slashes become dots, as runc wants them. Mirrors ConvertPodSysctlsVariableToDotsSeparator. */
 function sysctlsOf(pod: V1Pod): Record<string, string> {
   const sysctls = pod.spec.securityContext?.sysctls ?? [];
-  return Object.fromEntries(sysctls.map(({ name, value }) => [dotted(name), value]));
-}
-
-/** `net/ipv4/conf/eth0.1/arp` is net.ipv4.conf.eth0/1.arp: the first separator is the one between names. */
-function dotted(name: string): string {
-  const first = /[./]/.exec(name)?.[0];
-  if (first !== "/") return name;
-  return name.replace(/[./]/g, (separator) => (separator === "/" ? "." : "/"));
+  return Object.fromEntries(sysctls.map(({ name, value }) => [dottedSysctl(name), value]));
 }
 
 /** Mirrors MakePortMappings in pkg/kubelet/container/helpers.go: a duplicate port counts once. */

@@ -46,6 +46,7 @@ const EFFECTIVE: ReadonlySet<ConfigField> = new Set([
   "evictionMaxPodGracePeriod",
   "evictionMinimumReclaim",
   "enforceNodeAllocatable",
+  "allowedUnsafeSysctls",
   "localStorageCapacityIsolation",
   "containerLogMaxSize",
   "containerLogMaxFiles",

@@ -5,6 +5,7 @@ import { EvictionManager } from "../../eviction/eviction-manager.js";
 import type { PodAdmitHandler } from "../../lifecycle/admit.js";
 import { PredicateAdmitHandler } from "../../lifecycle/predicate.js";
 import { CriticalPodAdmissionHandler } from "../../lifecycle/preemption.js";
+import { SysctlAllowlist } from "../../lifecycle/sysctl-allowlist.js";
 import { shutdownPeriods } from "../../nodeshutdown/groups.js";
 import { NodeShutdownManager } from "../../nodeshutdown/manager.js";
 import { NODE_OS } from "../../nodestatus/machine.js";
@@ -20,6 +21,7 @@ export function newAdmission(kubelet: WithPodWorkers) {
   const shutdownManager = newShutdownManager(kubelet);
   const admitHandlers: readonly PodAdmitHandler[] = [
     evictionManager,
+    new SysctlAllowlist(kubelet.config.allowedUnsafeSysctls ?? [], kubelet.options.kubeVersion),
     new AllocateResourcesAdmitHandler(kubelet.deviceManager),
     newPredicates(kubelet),
     shutdownManager,
