@@ -114,6 +114,36 @@ describe("kubelet server: paths", () => {
     ]);
   });
 
+  const urlencoded = "application/x-www-form-urlencoded";
+  const multipart = "multipart/form-data; boundary=b";
+  const part = '--b\r\nContent-Disposition: form-data; name="cmd"\r\n\r\nid -u\r\n--b--\r\n';
+  const forms: readonly (readonly [what: string, path: string, type: string, body: string, command: string[]])[] = [
+    ["curl -d", "", urlencoded, "cmd=id+-u", ["id", "-u"]],
+    ["a form in front of the query", "?cmd=ls", urlencoded, "x=1&cmd=id", ["id"]],
+    ["curl -F", "", multipart, part, ["id", "-u"]],
+    ["a form without its boundary", "?cmd=ls", "multipart/form-data", part, ["ls"]],
+    ["another type", "?cmd=ls", "text/plain", "cmd=id", ["ls"]],
+  ];
+  for (const [what, query, type, body, command] of forms) {
+    test(`/run reads ${what}`, async () => {
+      lab.host.asked.length = 0;
+      const headers = { "content-type": type };
+      const { status } = await client.ask(`/run/default/web/c${query}`, { method: "POST", headers, body });
+      const run = { podFullName: "web_default", podUid: undefined, containerName: "c", command };
+      assert.deepEqual([status, lab.host.asked], [200, [{ run }]]);
+    });
+  }
+
+  test("/exec reads the streams from a form, and the command from the query only", async () => {
+    lab.host.asked.length = 0;
+    const asking = { method: "POST", headers: { "content-type": urlencoded }, body: "output=1&command=rm" };
+    const { status, text } = await client.ask("/exec/default/web/c?command=id", asking);
+    assert.deepEqual([status, text], [500, "Upgrade request required\n"]);
+    const streams = { stdin: false, stdout: true, stderr: false, tty: false };
+    const exec = { podFullName: "web_default", podUid: undefined, containerName: "c", streams, command: ["id"] };
+    assert.deepEqual(lab.host.asked, [{ exec }]);
+  });
+
   test("a stuck sync loop is unhealthy, and only its own check gives the reason", async () => {
     lab.host.syncLoop = "sync Loop took longer than expected";
     const all = await client.ask("/healthz");

@@ -2,6 +2,7 @@ import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { summaryJson } from "../../stats/summary-json.js";
 import { httpError, writeJson, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
+import { formOf } from "../form.js";
 
 /** Mirrors getPods in pkg/kubelet/server/server.go: the pods that this node should run. */
 export function servePods({ host }: HandlerDeps, { response }: Call): void {
@@ -32,10 +33,11 @@ export function serveConfigz({ host }: HandlerDeps, { response }: Call): void {
 }
 
 /** Mirrors pkg/kubelet/server/stats/handler.go (handleSummary): as upstream, without a new reading of the CPU usage. */
-export async function serveStats({ host }: HandlerDeps, { response, signal, query }: Call): Promise<void> {
+export async function serveStats({ host }: HandlerDeps, call: Call): Promise<void> {
+  const { response, signal } = call;
   const { summaryProvider } = host;
   if (summaryProvider === undefined) return writeText(response, 404, "404: Page Not Found");
-  const onlyCpuAndMemory = query.get("only_cpu_and_memory") === "true";
+  const onlyCpuAndMemory = (await formOf(call)).get("only_cpu_and_memory") === "true";
   try {
     const summary = await (onlyCpuAndMemory
       ? summaryProvider.getCpuAndMemoryStats(signal)

@@ -4,6 +4,7 @@ import { isWebSocketRequest } from "../../../staging/streaming/websocket/subprot
 import { buildPodFullName } from "../../container/runtime.js";
 import { writeJson, writeStreamError, writeText } from "../answers.js";
 import type { Call, HandlerDeps } from "../call.js";
+import { formOf } from "../form.js";
 import type { ContainerHostRequest } from "../host.js";
 import { proxyStream } from "../proxy-stream.js";
 import { ServerObserver } from "../server-observer.js";
@@ -11,7 +12,7 @@ import { maskStreamUrl, resolveStreamUrl } from "../stream-url.js";
 
 /** Mirrors getExec in pkg/kubelet/server/server.go. */
 export async function serveExec(deps: HandlerDeps, call: Call): Promise<void> {
-  const streams = remoteCommandOptions(call.query);
+  const streams = remoteCommandOptions(await formOf(call));
   if ("problem" in streams) return writeText(call.response, 400, streams.problem);
   const container = findContainer(deps, call);
   if (container === undefined) return writeText(call.response, 404, "pod does not exist");
@@ -21,7 +22,7 @@ export async function serveExec(deps: HandlerDeps, call: Call): Promise<void> {
 
 /** Mirrors getAttach. */
 export async function serveAttach(deps: HandlerDeps, call: Call): Promise<void> {
-  const streams = remoteCommandOptions(call.query);
+  const streams = remoteCommandOptions(await formOf(call));
   if ("problem" in streams) return writeText(call.response, 400, streams.problem);
   const container = findContainer(deps, call);
   if (container === undefined) return writeText(call.response, 404, "pod does not exist");
@@ -45,7 +46,7 @@ export async function servePortForward(deps: HandlerDeps, call: Call): Promise<v
 export async function serveRun(deps: HandlerDeps, call: Call): Promise<void> {
   const container = findContainer(deps, call);
   if (container === undefined) return writeText(call.response, 404, "pod does not exist");
-  const command = (call.query.get("cmd") ?? "").split(" ");
+  const command = ((await formOf(call)).get("cmd") ?? "").split(" ");
   let output: Uint8Array;
   try {
     output = await deps.host.runInContainer({ ...container, command }, call.signal);
