@@ -1,8 +1,14 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
-import { enumeration, string } from "../../staging/apimachinery/protobuf/fields.js";
-import { message } from "../../staging/apimachinery/protobuf/message.js";
 import { goDuration } from "../../staging/apimachinery/time.js";
+import {
+  GRPC_FRAME_HEADER_BYTES,
+  grpcFrame,
+  HEALTH_CHECK_PATH,
+  HealthCheckRequest,
+  HealthCheckResponse,
+  ServingStatus,
+} from "../../staging/server/grpc-health.js";
 import { onAbort } from "../../util/async/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { type GrpcCode, grpcCode } from "../../util/net/grpc-codes.js";
@@ -10,12 +16,6 @@ import type { HttpProbeDeps, ProbeOutcome } from "./http-probe.js";
 import { joinHostPort, type ProbeTarget } from "./probe-dialer.js";
 import { ProbeTimeout, withTimeout } from "./timeout.js";
 
-/** grpc.health.v1 of github.com/grpc/grpc-proto. */
-const ServingStatus = { UNKNOWN: 0, SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } as const;
-const HealthCheckRequest = message("HealthCheckRequest", { service: string(1) });
-const HealthCheckResponse = message("HealthCheckResponse", { status: enumeration(1, { ServingStatus }) });
-
-const FRAME_HEADER_BYTES = 5;
 /** The size limit of an answer, which normally has a few bytes. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
@@ -122,7 +122,7 @@ async function unaryCall(
 ): Promise<CallEnd> {
   const call = session.request({
     ":method": "POST",
-    ":path": "/grpc.health.v1.Health/Check",
+    ":path": HEALTH_CHECK_PATH,
     ":authority": authority,
     "content-type": "application/grpc",
     "user-agent": userAgent,
@@ -131,9 +131,7 @@ async function unaryCall(
   const headers: Record<string, unknown> = {};
   call.on("response", (fields) => Object.assign(headers, fields));
   call.on("trailers", (fields) => Object.assign(headers, fields));
-  const header = Buffer.alloc(FRAME_HEADER_BYTES);
-  header.writeUInt32BE(body.length, 1);
-  call.end(Buffer.concat([header, body]));
+  call.end(grpcFrame(body));
   const pieces: Buffer[] = [];
   let size = 0;
   try {
@@ -151,7 +149,7 @@ async function unaryCall(
     const message = `unexpected HTTP status code received from server: ${String(headers[":status"] ?? "none")}`;
     return { code: "Unavailable", message, response: NONE };
   }
-  const response = Buffer.concat(pieces).subarray(FRAME_HEADER_BYTES);
+  const response = Buffer.concat(pieces).subarray(GRPC_FRAME_HEADER_BYTES);
   return { code: grpcCode(Number(status)), message: decodeMessage(headers["grpc-message"]), response };
 }
 

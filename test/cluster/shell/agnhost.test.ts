@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, test } from "vitest";
 import type { Container } from "../../../src/cluster/runtime/state/container.js";
+import { duplexOf } from "../../../src/cluster/shell/process/duplex.js";
+import {
+  GRPC_FRAME_HEADER_BYTES,
+  grpcFrame,
+  HEALTH_CHECK_PATH,
+  HealthCheckRequest,
+  HealthCheckResponse,
+} from "../../../src/staging/server/grpc-health.js";
 import { untilTrue } from "../../support/fake-clock.js";
 import { loadPrograms, RuntimeLab, stateOf } from "../runtime/lab.js";
 
@@ -107,6 +116,38 @@ test("netexec answers over HTTP and UDP, and dials other pods", async () => {
   await curl(client, server, "/exit?code=5");
   await lab.settle();
   assert.equal(stateOf(server), "exited (5, Error)");
+});
+
+/** What a gRPC probe gets from the container's health service, as status in the message or as gRPC code. */
+async function probeHealth({ sandbox }: Container, service: string): Promise<string> {
+  const connection = await lab.core.network.host.connect(
+    { ip: sandbox.ip ?? "", port: 5000 },
+    AbortSignal.timeout(60_000),
+  );
+  const stream = duplexOf(connection, new AbortController().signal);
+  const session = connect("http://pod", { createConnection: () => stream });
+  const call = session.request({ ":method": "POST", ":path": HEALTH_CHECK_PATH, "content-type": "application/grpc" });
+  const seen: Record<string, unknown> = {};
+  for (const event of ["response", "trailers"]) call.on(event, (fields) => Object.assign(seen, fields));
+  call.end(grpcFrame(HealthCheckRequest.encode({ service })));
+  const pieces: Buffer[] = [];
+  for await (const piece of call) pieces.push(piece as Buffer);
+  session.destroy();
+  if (seen["grpc-status"] !== "0") return `${seen["grpc-status"]} ${seen["grpc-message"]}`;
+  return String(HealthCheckResponse.decode(Buffer.concat(pieces).subarray(GRPC_FRAME_HEADER_BYTES)).status);
+}
+
+test("grpc-health-checking serves until its delay is over, or a client says otherwise", async () => {
+  const server = agnhost("grpc-health-checking", "--delay-unhealthy-sec=10", "--service=web");
+  const client = agnhost("pause");
+  await lab.settle();
+  assert.deepEqual([await probeHealth(server, "web"), await probeHealth(server, "other")], ["1", "5 unknown service"]);
+  await curl(client, server, "/make-not-serving");
+  assert.equal(await probeHealth(server, "web"), "2");
+  assert.match(await curl(client, server, "/make-serving"), /^[\d.µm]*s$/);
+  assert.equal(await probeHealth(server, "web"), "1");
+  await lab.clock.advance(10_000);
+  assert.equal(await probeHealth(server, "web"), "2");
 });
 
 test("the output of a command of netexec is in the container's memory", async () => {

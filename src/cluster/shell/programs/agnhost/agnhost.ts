@@ -5,6 +5,7 @@ import { untilSignal } from "../system.js";
 import { dialTcp, GoDialError } from "./dial.js";
 import { durationMs, type Flags, parseFlags } from "./flags.js";
 import { klog } from "./go-log.js";
+import { grpcHealthChecking } from "./grpc-health-checking.js";
 import { guestbook } from "./guestbook.js";
 import { mounttest } from "./mounttest.js";
 import { netexec } from "./netexec.js";
@@ -18,6 +19,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   "dns-suffix": (self) => resolvConf(self, "search"),
   "entrypoint-tester": entrypointTester,
   "etc-hosts": etcHosts,
+  "grpc-health-checking": grpcHealthChecking,
   guestbook,
   liveness,
   "logs-generator": logsGenerator,
