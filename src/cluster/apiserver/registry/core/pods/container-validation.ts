@@ -26,6 +26,7 @@ import {
   notSupported,
   required,
 } from "../../rest/field-errors.js";
+import { validateEnvRefs } from "./downward-api-validation.js";
 import { validateLifecycle, validateProbes } from "./probe-validation.js";
 
 /** Mirrors validateContainers and what it calls in pkg/apis/core/validation/validation.go. */
@@ -163,6 +164,7 @@ function validateEnv(env: Container["env"], path: string): FieldError[] {
         ? [required(`${field}.name`)]
         : isEnvVarName(name).map((message) => invalidValue(`${field}.name`, name, message));
     if (!valueFrom) return errors;
+    addErrors(errors, validateEnvRefs(valueFrom, `${field}.valueFrom`));
     const sources = Object.values(valueFrom).filter(isSet);
     if (sources.length === 0) {
       const why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";

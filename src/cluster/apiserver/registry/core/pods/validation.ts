@@ -10,9 +10,10 @@ import { MIRROR_POD_ANNOTATION } from "../../../../../staging/apimachinery/corev
 import type { FieldError } from "../../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../../staging/apimachinery/wire.js";
 import { isSet } from "../../../../../util/records.js";
-import { duplicate, forbidden, invalidValue, notSupported, required } from "../../rest/field-errors.js";
+import { addErrors, duplicate, forbidden, invalidValue, notSupported, required } from "../../rest/field-errors.js";
 import { validateContainerRestartPolicies } from "./container-restart-policy.js";
 import { validateContainers, validateInitContainers } from "./container-validation.js";
+import { validateVolumeFiles } from "./downward-api-validation.js";
 import { validateGatedNode, validateGates } from "./scheduling-gates.js";
 
 /** Mirrors ValidatePodCreate and ValidatePodSpec in pkg/apis/core/validation/validation.go, in their order. */
@@ -103,7 +104,8 @@ const SOURCE_NAMES: Readonly<Record<string, string>> = {
   csi: "driver",
 };
 
-function validateVolumeSource({ name: _name, ...sources }: Wire<V1Volume>, path: string): FieldError[] {
+function validateVolumeSource(volume: Wire<V1Volume>, path: string): FieldError[] {
+  const { name: _name, ...sources } = volume;
   const errors: FieldError[] = [];
   let count = 0;
   for (const [kind, source] of Object.entries(sources)) {
@@ -116,6 +118,7 @@ function validateVolumeSource({ name: _name, ...sources }: Wire<V1Volume>, path:
     if (nameField === undefined || (source as Readonly<Record<string, unknown>>)[nameField]) continue;
     errors.push(required(`${path}.${kind}.${nameField}`));
   }
+  addErrors(errors, validateVolumeFiles(volume, path));
   return count === 0 ? [required(path, "must specify a volume type")] : errors;
 }
 
