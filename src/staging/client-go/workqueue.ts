@@ -118,12 +118,12 @@ export class WorkQueue {
   /**
    * Hands out keys one after another until `signal` aborts.
    *
-   * @param handle a rejection puts the key back, rate-limited, after `onError` has seen it
+   * @param handle a rejection puts the key back, rate-limited, after `onError` has seen it and its failures in a row before
    * @throws the signal's reason
    */
   async run(
     handle: (key: string) => Promise<void>,
-    onError: (key: string, error: unknown) => void,
+    onError: (key: string, error: unknown, failures: number) => void,
     signal: AbortSignal,
   ): Promise<never> {
     let handled = 0;
@@ -143,7 +143,7 @@ export class WorkQueue {
       } catch (error) {
         signal.throwIfAborted();
         runInScope(scope, () => {
-          onError(key, error);
+          onError(key, error, this.numRequeues(key));
           if ((this.#failures.get(key) ?? 0) < this.#options.maxRetries) this.addRateLimited(key);
           else this.forget(key);
         });

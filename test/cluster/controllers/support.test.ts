@@ -7,6 +7,7 @@ import { evictionRate, zoneState } from "../../../src/cluster/controllers/node/n
 import { boundaryStep } from "../../../src/cluster/controllers/node/ttl.js";
 import { runControllers } from "../../../src/cluster/controllers/run-controllers.js";
 import { ControllerRecorder } from "../../../src/cluster/controllers/support/event-recorder.js";
+import { retryReporter } from "../../../src/cluster/controllers/support/shared-deps.js";
 import type { NodeCondition, Taint } from "../../../src/staging/apimachinery/api/node.js";
 import type { Toleration } from "../../../src/staging/apimachinery/api/objects.js";
 import { matchingTolerations, minTolerationSeconds } from "../../../src/staging/apimachinery/corev1/tolerations.js";
@@ -338,4 +339,39 @@ test("recorder: a failed write is reported, and the next one works", async () =>
   await recorder.flush();
   expect(cluster.list("events").map(({ reason }) => reason)).toEqual(["B"]);
   expect(facts.find(({ kind }) => kind === "error")).toMatchObject({ message: "event A was not written: full" });
+});
+
+test("a failure that repeats is reported once, another one of the same key again", () => {
+  const trace = new Trace(new FakeClock());
+  const shown: string[] = [];
+  trace.addSink({ write: (event) => void (event.level === 0 && event.kind === "error" && shown.push(event.message)) });
+  const report = retryReporter({ trace }, "rc");
+  const rows: readonly (readonly [key: string, message: string, failures: number])[] = [
+    ["a", "quota", 0],
+    ["a", "quota", 1],
+    ["b", "quota", 0],
+    ["a", "quota", 2],
+    ["a", "other", 3],
+    ["a", "quota", 4],
+    ["a", "quota", 0],
+  ];
+  for (const [key, message, failures] of rows) report(key, new Error(message), failures);
+  expect(shown).toEqual(["rc: a: quota", "rc: b: quota", "rc: a: other", "rc: a: quota", "rc: a: quota"]);
+});
+
+test("the work queue says how often a key has failed before", async () => {
+  const clock = new FakeClock();
+  const queue = new WorkQueue(clock);
+  const seen: number[] = [];
+  const stop = new AbortController();
+  const running = queue.run(
+    async () => Promise.reject(new Error("no")),
+    (_key, _error, failures) => seen.push(failures),
+    stop.signal,
+  );
+  queue.add("a");
+  await clock.advance(16);
+  stop.abort();
+  await expect(running).rejects.toThrow();
+  expect(seen).toEqual([0, 1, 2]);
 });

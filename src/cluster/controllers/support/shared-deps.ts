@@ -27,14 +27,23 @@ export function asController(trace: Trace, fact: Fact, level?: Level): Cause {
  */
 export class StaleInformerCache extends Error {}
 
-/** Reports a failure with one key; the work queue retries it. What a cache causes that is about to change is a detail. */
+/** So many failing keys are remembered; of the oldest of more, a repeated failure is reported once more. */
+const MAX_REMEMBERED = 1000;
+
+/**
+ * Reports a failure with one key; the work queue retries it. A failure that repeats, and what a cache causes that is about to
+ * change, is a detail.
+ */
 export function retryReporter(deps: Pick<ControllerDeps, "trace">, controller: string) {
-  return (key: string, error: unknown): void => {
+  const last = new Map<string, string>();
+  return (key: string, error: unknown, failures = 0): void => {
+    const message = `${controller}: ${key}: ${messageOf(error)}`;
+    const isRepeated = failures > 0 && last.get(key) === message;
     const isStale = (error as { code?: unknown }).code === 409 || error instanceof StaleInformerCache;
-    asController(
-      deps.trace,
-      { kind: "error", message: `${controller}: ${key}: ${messageOf(error)}`, hint: "it is tried again" },
-      isStale ? 3 : 0,
-    );
+    last.delete(key);
+    last.set(key, message);
+    const [oldest] = last.keys();
+    if (last.size > MAX_REMEMBERED && oldest !== undefined) last.delete(oldest);
+    asController(deps.trace, { kind: "error", message, hint: "it is tried again" }, isStale || isRepeated ? 3 : 0);
   };
 }
