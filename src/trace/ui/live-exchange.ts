@@ -39,6 +39,8 @@ export interface LiveAccess {
   /** undefined: any program and any own page of this machine has access */
   readonly token: string | undefined;
   readonly endpoints: LiveEndpoints | undefined;
+  /** The request has passed the checks of origin and token: its connection stays. */
+  letIn(request: IncomingMessage): void;
   /** false if too many pages are open */
   readonly hasRoom: boolean;
   /** Sends events to a page. @param next the position of the first fact that it does not have */
@@ -73,6 +75,7 @@ export class LiveExchange {
     const { token, endpoints } = live;
     if (token !== undefined && !isSame(url.searchParams.get("token") ?? "", token))
       return this.#refuse(403, "the address needs its token: use the one that the command printed");
+    live.letIn(request);
     if (url.pathname === KEYS_PATH) return await this.#press();
     const action = endpoints?.post?.(url);
     if (action !== undefined) return await this.#act(action);

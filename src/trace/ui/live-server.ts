@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Clock, Timer } from "../../util/clock.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { listenProblem } from "../../util/net/listen-problem.js";
@@ -40,6 +40,8 @@ export interface LiveServerOptions {
 /** The number of pages that can be open at once, and of their connections. */
 const MAX_CLIENTS = 16;
 const MAX_CONNECTIONS = 64;
+/** Of these, the connections without a request that was let in. The oldest ends when another one comes. */
+const MAX_STRANGERS = 32;
 /** The number of keys that can wait for the one before them. */
 const MAX_PRESSES = 16;
 /** Facts within this time are sent together. */
@@ -64,6 +66,8 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
     void new LiveExchange(this, request, response).answer();
   });
   readonly #clients = new Set<LiveClient>();
+  /** in the order of their arrival */
+  readonly #strangers = new Set<Socket>();
   readonly #latest = { state: message("state", { tables: [] }), keys: message("keys", []) };
   readonly #windows: LiveWindow[] = [];
   #tick: Timer | undefined;
@@ -84,8 +88,20 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
   static async open(options: LiveServerOptions): Promise<LiveServer> {
     const live = new LiveServer(options);
     live.#server.maxConnections = MAX_CONNECTIONS;
+    live.#server.on("connection", (socket) => live.#meet(socket));
     await listen(live.#server, options);
     return live;
+  }
+
+  #meet(socket: Socket): void {
+    this.#strangers.add(socket);
+    socket.once("close", () => this.#strangers.delete(socket));
+    const [oldest] = this.#strangers;
+    if (this.#strangers.size > MAX_STRANGERS) oldest?.destroy();
+  }
+
+  letIn({ socket }: IncomingMessage): void {
+    this.#strangers.delete(socket);
   }
 
   get port(): number {

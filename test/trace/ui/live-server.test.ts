@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { Trace } from "../../../src/trace/trace.js";
 import { FactHistory } from "../../../src/trace/ui/fact-history.js";
 import { parseFacts } from "../../../src/trace/ui/facts.js";
 import { LiveServer, type LiveWindow } from "../../../src/trace/ui/live-server.js";
 import { SystemClock } from "../../../src/util/clock.js";
-import { FakeClock } from "../../support/fake-clock.js";
+import { FakeClock, untilTrue } from "../../support/fake-clock.js";
 
 const open: LiveServer[] = [];
 afterEach(async () => {
@@ -115,6 +116,20 @@ describe("the page", () => {
       assert.match(JSON.parse(answer.text).error, error);
     });
   }
+
+  test("half-open requests and requests without the token do not take all connections", async () => {
+    const { live } = await serve();
+    const sockets = Array.from({ length: 100 }, () => connect(live.port, "127.0.0.1"));
+    for (const socket of sockets) socket.on("error", () => {}).write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+    await untilTrue(() => sockets.filter(({ closed }) => closed).length >= 36);
+    const page = await ask(live, "/");
+    assert.equal(page.status, 200);
+    const events = await begin(live, "/events");
+    for (let more = 0; more < 40; more++) await ask(live, "/x", { token: "" });
+    assert.equal(events.destroyed, false);
+    events.destroy();
+    for (const socket of sockets) socket.destroy();
+  });
 
   test("a port that is taken is a usage error with a way out", async () => {
     const { live } = await serve();
