@@ -74,6 +74,11 @@ export class WriteAheadLog {
     return this.#size;
   }
 
+  /** Why the last write was refused, such as a full disk; the next one may succeed. */
+  get refusal(): string | undefined {
+    return this.#refusal;
+  }
+
   /** Why nothing can be written any more. */
   get problem(): string | undefined {
     return this.#problem;

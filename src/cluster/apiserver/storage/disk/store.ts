@@ -63,7 +63,12 @@ export class DiskStorage extends MemoryStorage {
       const problem = this.#log?.problem;
       if (problem !== undefined) throw new Error(problem);
     };
-    this.health = { checks: [{ name: "storage", check }], components: [{ name: "storage", check }] };
+    const checkWrites = () => {
+      const refusal = this.#log?.refusal;
+      if (refusal !== undefined) throw new Error(refusal);
+    };
+    const writes = { name: "storage-writes", check: checkWrites, readyOnly: true };
+    this.health = { checks: [{ name: "storage", check }, writes], components: [{ name: "storage", check }] };
   }
 
   /**

@@ -8,6 +8,7 @@ import {
 } from "../../../../../src/cluster/apiserver/storage/disk/log-file.js";
 import type { DiskStorage } from "../../../../../src/cluster/apiserver/storage/disk/store.js";
 import { StatusError } from "../../../../../src/staging/apimachinery/errors.js";
+import { failureOf } from "../../../../../src/staging/server/healthz.js";
 import { contents, newFolder, openFolder, PREFIX, put, thing } from "./fixtures.js";
 
 type Fault = "write" | "sync" | "truncate" | "open";
@@ -73,6 +74,15 @@ async function refusal(write: Promise<unknown>): Promise<string> {
 
 const nameOf = (folder: string) => join(folder, "1.log");
 const healthOf = (storage: DiskStorage) => refusal(storage.health.checks[0]?.check?.() ?? Promise.resolve());
+/** The checks that only /readyz runs, and that fail. */
+async function readinessOf({ health }: DiskStorage): Promise<string[]> {
+  const failures: string[] = [];
+  for (const one of health.checks.filter(({ readyOnly }) => readyOnly)) {
+    const failure = await failureOf(one);
+    if (failure !== undefined) failures.push(`${one.name}: ${failure}`);
+  }
+  return failures;
+}
 
 test("a full disk: the write is refused with 500, nothing of it stays, and the next ones work when there is room", async () => {
   const folder = newFolder();
@@ -89,8 +99,10 @@ test("a full disk: the write is refused with 500, nothing of it stays, and the n
   expect(await contents(storage)).toBe("a0@2 | 2");
   expect(readFileSync(nameOf(folder)).equals(before)).toBe(true);
   expect(await healthOf(storage)).toBe("undefined");
+  expect(await readinessOf(storage)).toEqual(["storage-writes: no space left on the device"]);
   disk.faults.clear();
   expect(await put(storage, "b")).toBe(3);
+  expect(await readinessOf(storage)).toEqual([]);
   expect(reported).toEqual([`cannot write ${nameOf(folder)}: no space left on the device`]);
   await storage.close();
   const { storage: next, problems } = await openFolder(folder);
