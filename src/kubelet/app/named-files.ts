@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import type { ServingPair } from "../../staging/server/serve.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/os/files.js";
+import { readRegularFile } from "../../util/os/read-at-most.js";
 import type { KubeletConfiguration } from "../apis/config/defaults.js";
 
 /** Reads the files that a configuration names, so that a missing one is an error before the node joins. @throws LabError BAD_FILE */
@@ -15,7 +15,7 @@ export async function readClientCa({ authentication }: KubeletConfiguration): Pr
   const { clientCAFile } = authentication.x509;
   if (clientCAFile === undefined) return undefined;
   try {
-    return await readFile(clientCAFile, "utf8");
+    return await readRegularFile(clientCAFile);
   } catch (cause) {
     const message = `unable to load client CA file ${clientCAFile}: ${describeFileError(cause)}`;
     throw new LabError("BAD_FILE", message, "authentication.x509.clientCAFile names it.", { cause });
@@ -30,8 +30,8 @@ export async function readServingPair({
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   try {
     const [certificatePem, keyPem] = await Promise.all([
-      readFile(tlsCertFile, "utf8"),
-      readFile(tlsPrivateKeyFile, "utf8"),
+      readRegularFile(tlsCertFile),
+      readRegularFile(tlsPrivateKeyFile),
     ]);
     return { certificatePem, keyPem };
   } catch (cause) {

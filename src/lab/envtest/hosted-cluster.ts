@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { loadKubeconfig } from "../../staging/client-go/clientcmd/kubeconfig.js";
 import { runCluster } from "../../testbed/cluster/cluster.js";
@@ -16,6 +16,7 @@ import { Disposables } from "../../util/async/disposables.js";
 import { type ClockReading, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, LabError } from "../../util/errors.js";
+import { makeFolder } from "../../util/os/files.js";
 import { makeTemporaryFolder } from "../../util/os/temporary-folder.js";
 import { SystemRandom } from "../../util/random.js";
 import { OLDEST_RELEASE, parseKubeVersion } from "../../util/release/facts.js";
@@ -104,7 +105,7 @@ export class HostedCluster {
     const { kubeVersion } = state;
     const deps = { ...session, random: this.#random };
     const folder = join(clusterNodesFolder(env, NAME), name);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const network = networkFolder(env, state.url);
     const options = defined({ handlerTimeout: timeoutMs });
     const podHandler =

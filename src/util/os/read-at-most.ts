@@ -87,7 +87,26 @@ export async function readFileAtMost(path: string, signal?: AbortSignal, maxByte
   return await readAtMost(chunksOfFile(path, signal, maxBytes), maxBytes, signal);
 }
 
-/** The same, in chunks as they come. A file that is too large is refused before the first one. */
+/** Where a shell's `<(...)` is. */
+const SHELL_PIPE = /^\/(?:dev|proc)\//;
+
+/**
+ * The text of a regular file, or of a pipe of the shell. Other pipes and devices are refused, because reading one may never end.
+ * @throws the file system's error; an error with code EINVAL
+ */
+export async function readRegularFile(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    if (found.isFile() || found.isDirectory()) return await file.readFile("utf8");
+    if (found.isFIFO() && SHELL_PIPE.test(path)) return (await readFileAtMost(path)).toString();
+    throw Object.assign(new Error("it is not a regular file"), { code: "EINVAL" });
+  } finally {
+    await file.close();
+  }
+}
+
+/** The same as `readFileAtMost`, in chunks as they come. A file that is too large is refused before the first one. */
 export async function* chunksOfFile(
   path: string,
   signal?: AbortSignal,
@@ -99,7 +118,7 @@ export async function* chunksOfFile(
   try {
     const found = await file.stat();
     if (found.isFile() && found.size > maxBytes) throw tooLarge(maxBytes);
-    const waitsForWriter = found.isFIFO() && !/^\/(?:dev|proc)\//.test(path);
+    const waitsForWriter = found.isFIFO() && !SHELL_PIPE.test(path);
     yield* atMost(chunksOf(file, waitsForWriter, signal), maxBytes);
   } finally {
     await file.close();

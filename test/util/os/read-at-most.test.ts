@@ -3,7 +3,7 @@ import { mkdtemp, open, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ByteCollector, readAtMost, readFileAtMost } from "../../../src/util/os/read-at-most.js";
+import { ByteCollector, readAtMost, readFileAtMost, readRegularFile } from "../../../src/util/os/read-at-most.js";
 
 describe("collected bytes", () => {
   test("a million one-byte chunks are kept in a few buffers", () => {
@@ -73,5 +73,23 @@ describe("reading with a limit", () => {
     await writer.write("two");
     await writer.close();
     expect((await reading).toString()).toBe("one two");
+  });
+});
+
+describe("a regular file", () => {
+  test("is read, and other things are refused at once", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "kubelab-regular-"));
+    const [file, pipe] = [join(folder, "file"), join(folder, "pipe")];
+    await writeFile(file, "text");
+    execFileSync("mkfifo", [pipe]);
+    expect(await readRegularFile(file)).toBe("text");
+    for (const [path, code] of [
+      [pipe, "EINVAL"],
+      ["/dev/zero", "EINVAL"],
+      [folder, "EISDIR"],
+      [join(folder, "none"), "ENOENT"],
+    ] as const) {
+      await expect(readRegularFile(path), path).rejects.toMatchObject({ code });
+    }
   });
 });

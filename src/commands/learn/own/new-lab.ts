@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileErrorMessage } from "../../../util/i18n/file-error.js";
 import { formatMessage, LocalizedError } from "../../../util/i18n/message-error.js";
+import { makeFolder } from "../../../util/os/files.js";
 import { pathFrom } from "../../../util/os/paths.js";
 import type { LearnContext } from "../context.js";
 
@@ -26,7 +27,7 @@ export async function newLab({ context, say }: LearnContext, folder: string): Pr
   }
   const files = await filesOf(id);
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolder(path);
     if ((await readdir(path)).length > 0) {
       throw new LocalizedError("BAD_FILE", say("newLabTaken", { folder }), say("newLabTakenHint"));
     }

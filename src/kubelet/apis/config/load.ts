@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { decodeText, strictDecodingError } from "../../../staging/apimachinery/scheme/request.js";
 import { LabError, messageOf } from "../../../util/errors.js";
+import { readRegularFile } from "../../../util/os/read-at-most.js";
 import { isRecord } from "../../../util/records.js";
 import { isAtLeast } from "../../../util/release/facts.js";
 import {
@@ -43,7 +43,7 @@ export async function loadConfigFile(path: string, kubeVersion: string): Promise
   };
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readRegularFile(path);
   } catch (cause) {
     throw fail(`failed to read kubelet config file ${JSON.stringify(path)}, error: ${goReadError(path, cause)}`, cause);
   }

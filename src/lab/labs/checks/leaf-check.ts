@@ -1,7 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import type { KubeClient } from "../../../staging/client-go/rest/client.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
+import { readRegularFile } from "../../../util/os/read-at-most.js";
 import { joinLines } from "../../../util/text/linear-text.js";
 import type { CommandResult } from "../environment/runner.js";
 import { fieldInWords, fieldOf } from "../format/field.js";
@@ -98,7 +99,7 @@ async function commandVerdict(
 
 /** The learner's answer, because without it a wrong answer looks like a file in a wrong place. */
 async function answerIn({ folder, say }: Pick<CheckView, "folder" | "say">, file: string): Promise<Seen> {
-  const content = await readFile(join(folder, file), "utf8").catch(() => undefined);
+  const content = await readRegularFile(join(folder, file)).catch(() => undefined);
   if (content === undefined) return { seen: say("answerNone", { file, folder }) };
   const line = shortened(joinLines(content.trim(), ", "));
   if (line === "") return { seen: say("outputEmpty", { name: file }) };
@@ -245,7 +246,7 @@ async function fileVerdict(check: Extract<LeafCheck, { file: string }>, { folder
   const seen = say("fileMode", { file, mode: bits });
   if (mode !== undefined && bits !== mode) return { ok: false, seen, want: say("fileWantMode", { file, mode }) };
   if (matches === undefined) return { ok: true, seen };
-  const content = found.isFile() ? await readFile(path, "utf8") : "";
+  const content = found.isFile() ? await readRegularFile(path) : "";
   const match = new RegExp(matches, "m").exec(content);
   if (match !== null) return { ok: true, seen: say("fileFound", { file, text: match[0] }) };
   const want = say("fileWantText", { file, pattern: matches });

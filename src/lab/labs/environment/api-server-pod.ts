@@ -1,11 +1,10 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ControlPlane, ControlPlaneOptions } from "../../../cluster/control-plane/control-plane.js";
 import type { RuntimeChange } from "../../../cluster/runtime/state/changes.js";
 import { controlPlanePods } from "../../../testbed/system-pods/static-pods.js";
 import { startEmbeddedControlPlane } from "../../../testbed/target/embedded-control-plane.js";
 import { LabError } from "../../../util/errors.js";
-import { writeFileAtomic } from "../../../util/os/files.js";
+import { makeFolder, writeFileAtomic } from "../../../util/os/files.js";
 import { stringify } from "../../../util/yaml.js";
 
 const NAME = "kube-apiserver";
@@ -55,7 +54,7 @@ export class ApiServerPod implements AsyncDisposable {
     const { kubeVersion } = this.options;
     const runsIn = `process ${process.pid} of this machine`;
     const pods = controlPlanePods({ kubeVersion, url: this.first.url, runsIn });
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     for (const pod of pods.filter(({ metadata }) => metadata.name === NAME)) {
       await writeFileAtomic(join(folder, `${NAME}.yaml`), stringify(pod));
     }

@@ -1,10 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { defined } from "../../../util/defined.js";
 import { type Say, sayIn } from "../../../util/i18n/catalogue.js";
 import { fileErrorMessage } from "../../../util/i18n/file-error.js";
 import { LANGUAGES, type Language } from "../../../util/i18n/language.js";
 import { formatMessage } from "../../../util/i18n/message-error.js";
+import { readRegularFile } from "../../../util/os/read-at-most.js";
 import { isRecord } from "../../../util/records.js";
 import { parseChecked } from "./checked-yaml.js";
 import type { Lab } from "./lab.js";
@@ -77,7 +78,7 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
   }
   for (const name of FILES) {
     try {
-      contents.set(name, await readFile(join(folder, name), "utf8"));
+      contents.set(name, await readRegularFile(join(folder, name)));
     } catch (error) {
       problems.push({ file: join(folder, name), message: formatMessage(fileErrorMessage(error), say) });
     }

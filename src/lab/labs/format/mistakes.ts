@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readRegularFile } from "../../../util/os/read-at-most.js";
 import { isRecord } from "../../../util/records.js";
 import type { CheckStep } from "./schema.js";
 
@@ -20,7 +20,7 @@ export function answerFileOf(check: unknown): string | undefined {
 export async function mistakeIn({ check, mistakes = {} }: CheckStep, folder: string): Promise<string | undefined> {
   const file = answerFileOf(check);
   if (file === undefined) return undefined;
-  const answer = await readFile(join(folder, file), "utf8").catch(() => "");
+  const answer = await readRegularFile(join(folder, file)).catch(() => "");
   const made = Object.entries(mistakes).find(([, pattern]) => new RegExp(`^(?:${pattern})$`, "i").test(answer.trim()));
   return made?.[0];
 }

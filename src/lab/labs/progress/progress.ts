@@ -1,9 +1,10 @@
-import { readFile, rename } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { defined } from "../../../util/defined.js";
 import type { LabError } from "../../../util/errors.js";
 import { fileErrorMessage } from "../../../util/i18n/file-error.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import { writeFileAtomic } from "../../../util/os/files.js";
+import { readRegularFile } from "../../../util/os/read-at-most.js";
 import type { LabSummary } from "../format/library.js";
 import { betterExam, betterOf, type ExamResult, isExamResult, isLabResult, type LabRun } from "./result.js";
 import { isTodayResults, type TodayResults } from "./today.js";
@@ -56,7 +57,7 @@ export interface LoadedProgress {
 export async function loadProgress(file: string, nowMs: number): Promise<LoadedProgress> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await readRegularFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { progress: EMPTY_PROGRESS };
     throw unreadable(file, error);

@@ -35,7 +35,13 @@ export async function listDataFiles(folder: string): Promise<DataFiles> {
   const logs: number[] = [];
   const unfinished: string[] = [];
   const foreign: string[] = [];
-  for (const name of await readdir(folder)) {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const { name } = entry;
+    // Opening a pipe would wait for its other end.
+    if (!entry.isFile()) {
+      foreign.push(name);
+      continue;
+    }
     const [, revision, kind] = /^([1-9]\d{0,14})\.(log|snapshot)$/.exec(name) ?? [];
     if (kind !== undefined) (kind === "log" ? logs : snapshots).push(Number(revision));
     else if (REPLACED.test(targetOfTemporary(name) ?? "")) unfinished.push(name);

@@ -1,6 +1,8 @@
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { listDataFiles } from "../../../../../src/cluster/apiserver/storage/disk/data-files.js";
 import { encodeRecord } from "../../../../../src/cluster/apiserver/storage/disk/record.js";
 import type { DiskStorage } from "../../../../../src/cluster/apiserver/storage/disk/store.js";
 import { CompactedError } from "../../../../../src/cluster/apiserver/storage/storage.js";
@@ -246,3 +248,13 @@ test("recovery publishes no change, and what comes after it is published once", 
   expect(published).toEqual([7]);
   await storage.close();
 });
+
+test.each(["1.log", "5.snapshot", "identity.json", "lock"])(
+  "a pipe named %s is refused, and never opened",
+  async (name) => {
+    const folder = newFolder();
+    mkdirSync(folder);
+  execFileSync("mkfifo", [join(folder, name)]);
+    expect((await listDataFiles(folder)).foreign).toEqual([name]);
+  },
+);
