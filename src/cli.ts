@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import type { Secrets } from "./trace/redaction/secrets.js";
+import { openFilesError } from "./util/errors.js";
 import { SystemRandom } from "./util/random.js";
 
 /** Put in by the build. */
@@ -75,12 +76,17 @@ function interruption(secrets: Secrets): AbortSignal {
   // An open prompt then throws where no caller can catch the error.
   process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "setRawMode" && error.code === "EIO") return controller.abort();
-    void reportBug(String(error.stack ?? error), secrets).finally(() => process.exit(EXIT_BUG));
+    const limit = openFilesError(error);
+    if (limit === undefined) void reportBug(String(error.stack ?? error), secrets).finally(() => process.exit(EXIT_BUG));
+    else {
+      process.stderr.write(`error: ${limit.message}\n${limit.hint}\n`);
+      process.exit(limit.exitCode);
+    }
   });
   return controller.signal;
 }
 
 async function reportBug(stack: string, secrets: Secrets): Promise<void> {
   const { withSources } = await import("./util/stack-maps.js");
-  process.stderr.write(`kubelab has a bug: ${secrets.mask(await withSources(stack))}\n`);
+  process.stderr.write(`kubelab has a bug: ${secrets.mask(await withSources(stack).catch(() => stack))}\n`);
 }

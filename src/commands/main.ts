@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import type { Program, ProgramEdge } from "../testbed/context.js";
 import { printable, wrap } from "../trace/terminal/text.js";
-import { isAbortError, LabError } from "../util/errors.js";
+import { isAbortError, LabError, openFilesError } from "../util/errors.js";
 import { isOnlyGlobal } from "./cli/global-options.js";
 import { buildProgram } from "./cli/program.js";
 import { CliSession } from "./cli/session.js";
@@ -51,7 +51,8 @@ async function close(session: CliSession, code: number): Promise<number> {
 }
 
 /** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */
-async function report(error: unknown, session: CliSession): Promise<number> {
+async function report(thrown: unknown, session: CliSession): Promise<number> {
+  const error = openFilesError(thrown) ?? thrown;
   const { words } = session;
   const { stderr } = session.streams;
   const chalk = session.chalk("stderr");

@@ -72,6 +72,13 @@ export function isOwnBug(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === "ERR_ASSERTION";
 }
 
+/** The error for a process that cannot open more files; undefined for other errors. */
+export function openFilesError(error: unknown): LabError | undefined {
+  if (!/^(EMFILE|ENFILE)\b/.test(String((error as { code?: unknown } | null)?.code ?? messageOf(error)))) return undefined;
+  const hint = "Raise the limit, for example with `ulimit -n 1024`, and run the command again.";
+  return new LabError("FAILED", "this process cannot open more files", hint, { cause: error });
+}
+
 /** Unreachable if a union was handled completely; tsc checks it at the call. */
 export function assertNever(value: never): never {
   throw new Error(`unexpected ${JSON.stringify(value)}`);
