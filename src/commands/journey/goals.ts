@@ -65,8 +65,8 @@ export function availableDeployment({ namespace, name }: JourneyManifest): Goal 
 }
 
 /** The pods of a Deployment, without an end. */
-export function podsOf({ namespace }: JourneyManifest, deployment: KubeObject): Goal {
-  const labels = Object.entries((deployment as Deployment).spec?.selector?.matchLabels ?? {});
+export function podsOf({ namespace, body }: JourneyManifest): Goal {
+  const labels = Object.entries((body as Pick<Deployment, "spec">).spec?.selector?.matchLabels ?? {});
   return {
     path: collectionPath({ ...PODS, namespace }),
     query: { labelSelector: labels.map(([key, value]) => `${key}=${value}`).join(",") },
@@ -76,10 +76,10 @@ export function podsOf({ namespace }: JourneyManifest, deployment: KubeObject): 
 }
 
 /** The last pod of a Deployment is gone: pods disappear after the Deployment itself. */
-export function gonePods(manifest: JourneyManifest, deployment: KubeObject): Goal {
+export function gonePods(manifest: JourneyManifest): Goal {
   const left = new Set<string | undefined>();
   return {
-    ...podsOf(manifest, deployment),
+    ...podsOf(manifest),
     isReached: (type, { metadata }) => {
       if (type !== "DELETED") left.add(metadata.name);
       else left.delete(metadata.name);

@@ -60,10 +60,11 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const start = (goal: Goal) => begin(client, goal, context.signal);
     const wait = (goal: BegunGoal) => follow(client, manifest, goal, options.timeout, context.signal);
     const goal = await start(isPod ? runningPod(manifest) : availableDeployment(manifest));
-    const created = await create(client, manifest, context.signal);
     // Of the servers of another process, watch events are all that shows the pods of a Deployment.
     const isApart = !isPod && target.kind !== "embedded";
-    using _pods = isApart ? watchAlong(client, await start(podsOf(manifest, created)), context.signal) : undefined;
+    const pods = isApart ? await start(podsOf(manifest)) : undefined;
+    const created = await create(client, manifest, context.signal);
+    using _pods = pods && watchAlong(client, pods, context.signal);
     const running = await wait(goal);
     const first = [...facts];
     const named = (options.verbosity ?? 1) >= 2;
@@ -71,7 +72,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const ways = [(say?: Say) => journeyOf(way, first, created, running, say, named)];
     if (options.delete === true) {
       facts.length = 0;
-      const going = await start(isPod ? gonePod(manifest) : gonePods(manifest, created));
+      const going = await start(isPod ? gonePod(manifest) : gonePods(manifest));
       await client.expect({
         method: "DELETE",
         path: objectPath(refOf(manifest), manifest.name),
