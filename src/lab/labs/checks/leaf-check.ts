@@ -78,8 +78,7 @@ async function commandVerdict(
   const seen = say("commandSeen", { command, code: code ?? "-" });
   const tables = stateTables(command, stdout) ?? [];
   if (holds) {
-    const [lines = []] = matches === undefined ? [] : matchedLines(result, [matches]);
-    const [line = ""] = lines ?? [];
+    const [line = ""] = matches === undefined ? [] : matchedLines(result, [matches]);
     const prints = shortened(line.trim(), findIn(line, matches ?? "")) || firstLine(stdout);
     return { ok: true, seen, isRaw: true, prints, tables, observations: observationOfCommand(result, matches, prints) };
   }
@@ -122,8 +121,8 @@ function outputVerdict(
   if (found === undefined) {
     return { ok: false, seen: said(say, name, outputOn(result, stream)), want, isRaw: true, isRawWant: true };
   }
-  const lines = matchedLines(result, [pattern])[0] ?? [found];
-  const seen = shortened(lines.join(" ").trim().replace(/\s+/g, " "), found.replace(/\s+/g, " "));
+  const [line = found] = matchedLines(result, [pattern]);
+  const seen = shortened(line.trim().replace(/\s+/g, " "), found.replace(/\s+/g, " "));
   return { ok: true, seen, isPrinted: true, observations: observationOfCommand(result, pattern, seen) };
 }
 

@@ -22,51 +22,19 @@ export function findIn(text: string, pattern: string): string | undefined {
   return (expression.exec(text) ?? expression.exec(joinLines(text, " ")))?.[0];
 }
 
-/** The most lines of a wrapped sentence. */
-const MOST_LINES = 6;
-
-/** A wrapped line of a trace is indented below time and actor. */
-const CONTINUES = /^ {12,}\S/;
-
 /**
- * Finds the lines of each pattern: one line, or consecutive lines of a wrapped sentence, joined. Starts each search at
- * the previous match, and from the beginning if that finds nothing, because output may repeat.
+ * Finds the line of each pattern. Starts each search at the previous match, and from the beginning if that finds nothing, because output
+ * may repeat.
  * @param lines searched in English
  * @returns as they are shown; undefined for a pattern without a match
  */
-export function linesWith(
-  { english, shown }: UnbrokenLines,
-  patterns: readonly string[],
-): readonly (readonly string[] | undefined)[] {
+export function linesWith({ english, shown }: UnbrokenLines, patterns: readonly string[]): (string | undefined)[] {
   let behind = 0;
   return patterns.map((pattern) => {
     const expression = expressionOf(pattern);
-    const found = firstIn(english, expression, behind) ?? firstIn(english, expression, 0);
-    if (found === undefined) return undefined;
-    behind = found.start;
-    return joined(shown.slice(found.start, found.end));
+    const next = english.findIndex((line, i) => i >= behind && expression.test(line));
+    const found = next < 0 ? english.findIndex((line) => expression.test(line)) : next;
+    if (found >= 0) behind = found;
+    return shown[found];
   });
-}
-
-function firstIn(
-  lines: readonly string[],
-  expression: RegExp,
-  from: number,
-): { start: number; end: number } | undefined {
-  for (let count = 1; count <= MOST_LINES; count++) {
-    for (let start = from; start + count <= lines.length; start++) {
-      const end = start + count;
-      if (expression.test(joinLines(lines.slice(start, end).join("\n"), " "))) return { start, end };
-    }
-  }
-  return undefined;
-}
-
-function joined(lines: readonly string[]): readonly string[] {
-  const whole: string[] = [];
-  for (const line of lines) {
-    const before = CONTINUES.test(line) ? whole.pop() : undefined;
-    whole.push(before === undefined ? line : `${before.trimEnd()} ${line.trim()}`);
-  }
-  return whole;
 }

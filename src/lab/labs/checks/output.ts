@@ -24,16 +24,13 @@ export function findInOutput(result: CommandResult, stream: OutputStream, patter
   const lines = unbrokenOn(result, stream);
   const found = findIn(lines.english.join("\n"), pattern);
   if (found === undefined) return findIn(outputOn(result, stream), pattern);
-  const [shown = []] = linesWith(lines, [pattern]);
+  const [shown = ""] = linesWith(lines, [pattern]);
   // A match over many lines has no single line to show.
-  return shown.some((line) => line.includes(found)) ? found : shown.join(" ").trim() || found;
+  return shown.includes(found) ? found : shown.trim() || found;
 }
 
-/** The lines of each pattern, whole and in the learner's language; undefined for a pattern without a match. */
-export function matchedLines(
-  result: CommandResult,
-  patterns: readonly string[],
-): readonly (readonly string[] | undefined)[] {
+/** The line of each pattern, whole and in the learner's language; undefined for a pattern without a match. */
+export function matchedLines(result: CommandResult, patterns: readonly string[]): readonly (string | undefined)[] {
   const printed = outputOn(result, "both").split("\n");
   const asPrinted = linesWith({ english: printed, shown: printed }, patterns);
   return linesWith(unbrokenOn(result, "both"), patterns).map((lines, i) => lines ?? asPrinted[i]);

@@ -312,7 +312,7 @@ export class LabSession implements AsyncDisposable {
     const result = this.runs.view().output(step.observe);
     const found = result === undefined ? [] : matchedLines(result, step.lines);
     // Two patterns can be parts of one line.
-    for (const line of new Set(found.flatMap((lines) => lines ?? []))) this.#emit({ kind: "look", line });
+    for (const line of new Set(found)) if (line !== undefined) this.#emit({ kind: "look", line });
     for (const line of step.lines.filter((_, i) => found[i] === undefined))
       this.#emit({ kind: "look", line, isMissing: true });
     this.#emit({ kind: "upstream", path: step.upstream });

@@ -52,14 +52,14 @@ describe.each([40, 60, 70, 80, 120, 500])("at %d columns", (width) => {
     ["delete the lease", undefined],
   ])("%s: the same line", (pattern, line) => {
     const result = printed(width);
-    assert.equal(matchedLines(result, [pattern])[0]?.join("\n").trim(), line);
+    assert.equal(matchedLines(result, [pattern])[0]?.trim(), line);
     assert.equal(findInOutput(result, "both", pattern) !== undefined, line !== undefined);
   });
 
   test("in the learner's language", () => {
     const result = printed(width, say);
     const line = "  0.001 user       ◆ 续租 n1";
-    assert.deepEqual(matchedLines(result, ["renew the lease", "found", "delete"]), [[line], ["found"], undefined]);
+    assert.deepEqual(matchedLines(result, ["renew the lease", "found", "delete"]), [line, "found", undefined]);
     assert.equal(findInOutput(result, "stderr", "renew the lease"), line.trim());
     assert.equal(findInOutput(result, "stdout", "renew the lease"), undefined);
   });
@@ -73,11 +73,11 @@ test("a result in another language is searched in its English lines, and the lin
   const result = { code: 0, stdout: stdout.shown.join("\n"), stderr: "", lines: { stdout, stderr: NO_LINES } };
   assert.equal(findInOutput(result, "stdout", "codec +default Pod"), "1 codec 填上默认值");
   assert.equal(findInOutput(result, "stderr", "codec +default Pod"), undefined);
-  assert.deepEqual(matchedLines(result, ["why: unset", "nothing"]), [["      why: 没有设置"], undefined]);
+  assert.deepEqual(matchedLines(result, ["why: unset", "nothing"]), ["      why: 没有设置", undefined]);
 });
 
 test("what a program of its own has printed is searched as it is", () => {
   const result = { code: 0, stdout: "name: atlas\n", stderr: "" };
   assert.equal(findInOutput(result, "both", "atlas$"), "atlas");
-  assert.deepEqual(matchedLines(result, ["atlas"]), [["name: atlas"]]);
+  assert.deepEqual(matchedLines(result, ["atlas"]), ["name: atlas"]);
 });
