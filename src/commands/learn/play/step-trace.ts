@@ -36,7 +36,8 @@ export class ShownTrace {
       this.#shown += lines.length;
       return lines;
     }
-    this.#folded += 1;
+    // A note greets, as the lab's text does.
+    if (message.fact.kind !== "note") this.#folded += 1;
     return [];
   }
 
