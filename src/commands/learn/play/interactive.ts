@@ -100,7 +100,7 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
   const serving = stage.serve(end.signal);
   const suspend = async () => {
     await stage.suspend();
-    await stage.noticeDone();
+    return stage.doneNotice();
   };
   await using tasks = new TaskWatch(open.session, { random: context.random, turns, suspend });
   watch = tasks;

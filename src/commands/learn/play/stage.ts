@@ -63,14 +63,16 @@ export class Stage {
     await hostLab(session, speaker, host, signal).catch(() => {});
   }
 
-  /** Called when a task was done without a key: its verdict waits while a shell is open here. */
-  async noticeDone(): Promise<void> {
-    // An editor's screen stays as it is; its user sees the prompt afterwards.
-    if (this.#shell === undefined || !(await showsLines(this.#shell))) return;
+  /** For a task that is done without a key: says so in a shell that is open here, where the verdict has to wait. */
+  doneNotice(): () => Promise<void> {
     const { goal, title } = this.options.session.stepText;
-    const { unicode } = this.env.renderer("stderr").options;
-    // The cursor is after the shell's prompt.
-    this.env.notice(`\n${unicode ? "✓" : "+"} ${this.env.say("shellDone", { goal: withoutCode(goal || title) })}`);
+    return async () => {
+      // An editor's screen stays as it is; its user sees the prompt afterwards.
+      if (this.#shell === undefined || !(await showsLines(this.#shell))) return;
+      const { unicode } = this.env.renderer("stderr").options;
+      // The cursor is after the shell's prompt.
+      this.env.notice(`\n${unicode ? "✓" : "+"} ${this.env.say("shellDone", { goal: withoutCode(goal || title) })}`);
+    };
   }
 
   /** @returns false: the learner leaves */

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { socketPathProblem } from "../../../util/os/paths.js";
 import type { LabPlace } from "../environment/environment.js";
@@ -19,7 +19,10 @@ export function promptNotes(place: LabPlace, id: string, unicode: boolean): (mes
   let step = "";
   const write = (mark: string) => {
     try {
-      writeFileSync(promptFile(place), [id, step, mark].filter((word) => word !== "").join(" "));
+      const file = promptFile(place);
+      // A shell can read at any moment.
+      writeFileSync(`${file}.new`, [id, step, mark].filter((word) => word !== "").join(" "));
+      renameSync(`${file}.new`, file);
     } catch {
       // The lab's folder was removed: its shells have no state to show.
     }

@@ -8,8 +8,8 @@ export interface TaskWatchDeps {
   readonly random: Random;
   /** of everything that moves the session */
   readonly turns: Mutex;
-  /** called before the verdict, in the turn */
-  readonly suspend?: () => Promise<void>;
+  /** called before the verdict, in the turn @returns called after the verdict, when shells know it too */
+  readonly suspend?: () => Promise<() => Promise<void>>;
 }
 
 /** Finishes each task of a session by itself as soon as it is done. */
@@ -41,8 +41,9 @@ export class TaskWatch implements AsyncDisposable {
       if (finish === undefined) return;
       await turns.run(async () => {
         if (signal.aborted) return;
-        await suspend?.();
+        const notice = await suspend?.();
         finish();
+        await notice?.();
       });
     } catch (error) {
       // A check that cannot be evaluated is left to the learner, who sees its error.
