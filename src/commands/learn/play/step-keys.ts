@@ -27,7 +27,7 @@ export interface StepKeyOptions {
 /** The state of a session that decides which keys work. */
 export type KeyState = Pick<
   LabSession,
-  "step" | "isPresented" | "isLookedAt" | "isNoticed" | "isSolvable" | "hasHint" | "hasTrace"
+  "step" | "isPresented" | "isLookedAt" | "isNoticed" | "isSolvable" | "hasHint" | "hasTrace" | "hasMore"
 >;
 
 /** The keys that work now: at a step, or between a verdict and the next step. Pure. */
@@ -45,9 +45,9 @@ export function stepKeys(session: KeyState, { say, isExam, canSetSpeed }: StepKe
     ...leave,
   ];
   const trace = of(!isExam, "t", ACTIONS.trace, say("keyTrace"));
-  const { step, isPresented, isLookedAt, isNoticed, isSolvable, hasHint, hasTrace } = session;
+  const { step, isPresented, isLookedAt, isNoticed, isSolvable, hasHint, hasTrace, hasMore } = session;
   if (!isPresented) {
-    const why = of(!isExam, "w", ACTIONS.why, say("keyWhy"));
+    const why = of(hasMore && !isExam, "w", ACTIONS.why, say("keyWhy"));
     return [...of(true, "n", ACTIONS.go, say("keyNext")), ...why, ...trace, ...always];
   }
   const isElsewhere = step !== undefined && "do" in step && step.where === "elsewhere";

@@ -52,6 +52,7 @@ export class LabSession implements AsyncDisposable {
   #shownStep: string | undefined;
   /** what the last verdict or answer was based on */
   #decided: { readonly verdict: Verdict; readonly isDecided: boolean; readonly factsBefore: number } | undefined;
+  #hasMore = false;
   #isPresented = false;
   #patience = new AbortController();
   readonly #trace: LabTrace;
@@ -357,17 +358,23 @@ export class LabSession implements AsyncDisposable {
     const factsBefore = this.#active?.factsBefore ?? this.#factsBefore;
     this.#decided = { verdict, isDecided, factsBefore };
     const { facts } = this.environment;
-    verdictEvidence(verdict, facts, this.#words.sayFact, { isDecided, factsBefore }).forEach(this.#emit);
+    const shown = verdictEvidence(verdict, facts, this.#words.sayFact, { isDecided, factsBefore });
+    this.#hasMore = shown.some((one) => one.kind === "evidence" && one.facts.length < one.count);
+    shown.forEach(this.#emit);
   }
 
-  /** Shows everything that led to the last verdict or answer. @returns false before the first one */
-  why(): boolean {
-    if (this.#decided === undefined) return false;
+  /** Whether more led to the last verdict or answer than was shown. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** Shows all facts that led to the last verdict or answer. */
+  why(): void {
+    if (this.#decided === undefined) return;
     const { verdict, ...options } = this.#decided;
     const { facts } = this.environment;
-    const shown = verdictEvidence(verdict, facts, this.#words.sayFact, { ...options, most: Number.POSITIVE_INFINITY });
-    shown.forEach(this.#emit);
-    return true;
+    const all = verdictEvidence(verdict, facts, this.#words.sayFact, { ...options, most: Number.POSITIVE_INFINITY });
+    all.filter(({ kind }) => kind === "evidence").forEach(this.#emit);
   }
 
   #showTables(tables: readonly StateTable[]): void {

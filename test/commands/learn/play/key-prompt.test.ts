@@ -21,6 +21,7 @@ const STATE: KeyState = {
   isSolvable: true,
   hasHint: true,
   hasTrace: false,
+  hasMore: true,
 };
 const DO = { id: "join", do: "kubelab join", where: "here" } as unknown as Step;
 const ELSEWHERE = { id: "join", do: "kubelab join", where: "elsewhere" } as unknown as Step;
@@ -38,6 +39,7 @@ const KEYS: readonly (readonly [what: string, state: Partial<KeyState>, keys: st
   ["a question", { step: PREDICT, ...off }, "p s + - l q"],
   ["after a command that has printed a trace", { step: READ, ...off, hasTrace: true }, "n t p s + - l q"],
   ["after a verdict", { isPresented: false }, "n w t p s + - l q"],
+  ["after a verdict whose facts were all shown", { isPresented: false, hasMore: false }, "n t p s + - l q"],
 ];
 
 describe("the keys that work now", () => {
