@@ -7,6 +7,8 @@ export const asItIs = (text: string): string => text;
 
 /** The fact with its sentences in another language. Messages of API servers, runtimes and recorded Events stay unchanged. */
 export function translated(event: TraceEvent, say: (text: string) => string): TraceEvent {
+  // A cell of one word is a name.
+  const inCells = (row: readonly string[]) => row.map((cell) => (cell.includes(" ") ? say(cell) : cell));
   switch (event.kind) {
     case "step":
       return { ...event, title: say(event.title) };
@@ -19,7 +21,7 @@ export function translated(event: TraceEvent, say: (text: string) => string): Tr
     case "note":
       return { ...event, text: say(event.text) };
     case "table":
-      return { ...event, title: say(event.title), columns: event.columns.map(say) };
+      return { ...event, title: say(event.title), columns: event.columns.map(say), rows: event.rows.map(inCells) };
     case "error":
       return { ...event, message: say(event.message), ...(event.hint === undefined ? {} : { hint: say(event.hint) }) };
     case "request":

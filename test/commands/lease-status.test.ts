@@ -3,6 +3,8 @@ import { test } from "vitest";
 import { leaseStatus, withStatusAbove } from "../../src/commands/lease/status.js";
 import type { ProgressText } from "../../src/testbed/context.js";
 import type { NodeView } from "../../src/testbed/outage/node-observer.js";
+import { asItIs } from "../../src/trace/translated.js";
+import { sentencesIn } from "../../src/util/i18n/sentences.js";
 
 const NOW = Date.parse("2026-01-01T00:01:00Z");
 
@@ -47,6 +49,19 @@ test("lease status: a silent node, its grace period, its taints, and what become
     ["pod default/gone", "evicted; it stays until its node reports its end"],
   ]);
   assert.deepEqual(rowsOf({}, NOW - 40_000)[0], ["heartbeat", "40 s ago; the grace period is over"]);
+});
+
+test("the sentences of the table have their Chinese", async () => {
+  const { say = asItIs } = (await sentencesIn("zh")) ?? {};
+  for (const text of [
+    "none yet",
+    "not registered",
+    "12 s ago; the grace period ends in 28 s",
+    "12 s ago; the grace period is over",
+    "is evicted in 20 s",
+    "evicted; it stays until its node reports its end",
+  ])
+    assert.match(say(text), /^[^a-z]*(?:\d+ s)?[^a-z]*(?:\d+ s)?$/, text);
 });
 
 test("the table stands above each progress line, also an updated one", () => {

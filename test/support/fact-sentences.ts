@@ -39,6 +39,8 @@ export class FactSentences {
       for (const name of FIELDS[kindOf(fields)] ?? []) this.#follow(fields.get(name), file, 0);
       // A result with sentences, see CommandResult.
       if (fields.has("isProse")) this.#follow(fields.get("text"), file, 0);
+      // A key of a window: its label is a cell of the table of keys.
+      if (fields.has("short")) this.#follow(fields.get("label"), file, 0);
     }
     for (const { arguments: given } of file.calls.get("say") ?? []) this.#follow(given[0], file, 0);
     for (const { arguments: given } of file.calls.get("step") ?? []) {

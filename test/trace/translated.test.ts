@@ -26,9 +26,9 @@ for (const [original, fields] of rows) {
   });
 }
 
-test("a table has its title and heads in the other language; its cells are names", () => {
-  const table = fact("1", { kind: "table", title: "a", columns: ["b"], rows: [["c"]] }, {});
-  assert.deepEqual(translated(table, say), { ...table, title: "<a>", columns: ["<b>"] });
+test("a table has its title, heads and sentences in the other language; a cell of one word is a name", () => {
+  const table = fact("1", { kind: "table", title: "a", columns: ["b"], rows: [["c", "d e"]] }, {});
+  assert.deepEqual(translated(table, say), { ...table, title: "<a>", columns: ["<b>"], rows: [["c", "<d e>"]] });
 });
 
 test("a sink keeps its level, and is closed", async () => {

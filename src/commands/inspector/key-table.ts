@@ -61,7 +61,10 @@ export class InspectorKeys {
   /** Reports the table of keys. */
   show(): void {
     const rows = this.keys.map(({ key, label }) => [key, label]);
-    this.trace.emit({ kind: "table", title: "Keys (q ends):", columns: ["key", "what"], rows }, { actor: "user" });
+    this.trace.emit(
+      { kind: "table", title: "Keys (q ends):", columns: ["press", "what it does"], rows },
+      { actor: "user" },
+    );
   }
 
   /** The keys as buttons. */

@@ -214,7 +214,7 @@ export class LabKeys {
       {
         kind: "table",
         title: "What keys do (q ends, any other shows this):",
-        columns: ["key", "to", "what"],
+        columns: ["press", "acts on", "what it does"],
         rows: actions,
       },
       { actor: "user" },
@@ -225,7 +225,7 @@ export class LabKeys {
     }
     // Targets come last because they change, and a screen of 24 lines may not show both tables.
     this.trace.emit(
-      { kind: "table", title: "What they act on (* now):", columns: ["key", "what", "state"], rows },
+      { kind: "table", title: "What they act on (* now):", columns: ["press", "part", "state"], rows },
       { actor: "user" },
     );
   }
