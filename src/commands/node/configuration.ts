@@ -126,7 +126,7 @@ async function checkThresholds(
 
 /** The fields that a flag of the command line sets. */
 function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigurationFields {
-  const { manifestDir, manifestUrl, port, pods, registerWithTaints, registerNode, containerLogMaxFiles } = options;
+  const { manifestDir, manifestUrl, port, pods, registerWithTaints, registerNode } = options;
   const fields = defined({
     staticPodPath: manifestDir === undefined ? undefined : pathFrom(cwd, manifestDir),
     staticPodURL: manifestUrl,
@@ -135,8 +135,6 @@ function fieldsOfFlags(cwd: string, options: NodeCommandOptions): KubeletConfigu
     clusterDNS: options.clusterDns,
     clusterDomain: options.clusterDomain,
     maxPods: pods === undefined ? undefined : Number(pods),
-    containerLogMaxSize: options.containerLogMaxSize,
-    containerLogMaxFiles,
     registerWithTaints,
     registerNode,
   });

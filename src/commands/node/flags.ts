@@ -8,7 +8,6 @@ import {
   KUBELET_LABELS,
 } from "../../staging/apimachinery/corev1/kubelet-labels.js";
 import { TAINT_EFFECTS, taintProblem } from "../../staging/apimachinery/corev1/taints.js";
-import { nanoValue } from "../../staging/apimachinery/quantity.js";
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
@@ -27,22 +26,6 @@ export function parseDomain(text: string): string {
   if (text === "" || /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text))
     return text;
   throw new InvalidArgumentError("expected a domain in lower case, for example cluster.local.");
-}
-
-const NANOS_PER_UNIT = 1_000_000_000n;
-
-/** Checks a number of bytes such as `10Mi`, the form of the kubelet's containerLogMaxSize. */
-export function parseLogSize(text: string): string {
-  const nanos = nanoValue(text);
-  if (nanos !== undefined && nanos % NANOS_PER_UNIT === 0n) return text;
-  throw new InvalidArgumentError("expected a number of bytes such as 10Mi or 500k; -1: logs are not rotated.");
-}
-
-/** Mirrors NewContainerLogManager, which refuses fewer. */
-export function parseLogFiles(text: string): number {
-  const count = Number(text);
-  if (/^\d{1,6}$/.test(text) && count >= 2) return count;
-  throw new InvalidArgumentError("expected a number of files, at least 2: the one being written, and an old one.");
 }
 
 /** @returns ms; negative for a clock that is late */

@@ -10,15 +10,25 @@ import { parseBoolean } from "./flags.js";
 
 const FURTHER = "Flags of eviction and of the Go kubelet: docs/commands.md";
 
-/** Adds the flags of kubelet v1.25 that the command does not have yet. Its help lists only one of them. */
+/** The flags that the help lists. The names of the others are too long for it. */
+const LISTED = [
+  [
+    "--container-log-max-size <bytes>",
+    "a container's log is rotated at this size (default: 10Mi)",
+    "containerLogMaxSize",
+  ],
+  [
+    "--container-log-max-files <number>",
+    "number of log files that are kept for each container (default: 5)",
+    "containerLogMaxFiles",
+  ],
+  ["--eviction-hard <thresholds>", "evict pods at once below these: memory.available<500Mi", "evictionHard"],
+] as const;
+
+/** Adds the flags of kubelet v1.25 that the command does not have yet. */
 export function addKubeletFlags(command: Command): Command {
-  command
-    .option(
-      "--eviction-hard <thresholds>",
-      "evict pods at once below these: memory.available<500Mi",
-      fieldOf("evictionHard"),
-    )
-    .addHelpText("after", () => `\n${inHelp(command, FURTHER)}`);
+  for (const [flags, description, path] of LISTED) command.option(flags, description, fieldOf(path));
+  command.addHelpText("after", () => `\n${inHelp(command, FURTHER)}`);
   addAlias(command, "--container-runtime-endpoint", "--cri");
   addAlias(command, "--pod-manifest-path", "--manifest-dir");
   const isFree = (flag: string) => !command.options.some(({ long }) => long === `--${flag}`);

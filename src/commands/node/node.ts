@@ -38,16 +38,7 @@ import { serveKeyTable, withStatus } from "../inspector/key-table.js";
 import { kubeletTables } from "../inspector/kubelet-tables.js";
 import { readConfiguration, readNode, reportConfiguration } from "./configuration.js";
 import { addContainerGcFlags, gcPolicyOf } from "./container-gc-flags.js";
-import {
-  parseAddresses,
-  parseBoolean,
-  parseDomain,
-  parseLogFiles,
-  parseLogSize,
-  parseNodeLabels,
-  parseOffset,
-  parseTaints,
-} from "./flags.js";
+import { parseAddresses, parseBoolean, parseDomain, parseNodeLabels, parseOffset, parseTaints } from "./flags.js";
 import { nodeKeys } from "./keys.js";
 import { addKubeletFlags } from "./kubelet-flags.js";
 import { NodeLife } from "./life.js";
@@ -118,16 +109,6 @@ function addNodeOptions(command: Command): Command {
         "--rotate-server-certificates [bool]",
         "the cluster signs the kubelet's serving certificate once you approve its CSR (default: self-signed)",
       ),
-    )
-    .option(
-      "--container-log-max-size <bytes>",
-      "a container's log is rotated at this size (default: 10Mi)",
-      parseLogSize,
-    )
-    .option(
-      "--container-log-max-files <number>",
-      "number of log files that are kept for each container (default: 5)",
-      parseLogFiles,
     )
     .option(
       "--handler <file>",

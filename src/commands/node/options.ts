@@ -29,9 +29,6 @@ export interface NodeCommandOptions
   readonly registerWithTaints?: readonly Taint[];
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
-  /** `10Mi`; negative: logs are not rotated */
-  readonly containerLogMaxSize?: string;
-  readonly containerLogMaxFiles?: number;
   readonly registerNode?: boolean;
   /** ms by which the machine's clock is wrong */
   readonly clockOffset?: number;
