@@ -7,7 +7,10 @@ export const MAX_BODY_TEXT = 128 * 1024;
 
 const BODIES: ReadonlySet<string> = new Set(["requestBody", "responseBody"]);
 
-/** A copy of a fact whose longer texts are cut; the same fact when none is too long. @param times how many times the limit is allowed */
+/**
+ * A copy of a fact with its long texts cut; the fact itself if no text is too long.
+ * @param times the factor by which a text may exceed the limit
+ */
 export function bounded<T>(fact: T, times = 1): T {
   return boundedValue(fact, MAX_TEXT * times, MAX_BODY_TEXT * times) as T;
 }

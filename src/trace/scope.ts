@@ -29,7 +29,7 @@ export function runInScope<T>(scope: Scope | undefined, body: () => T): T {
   return scope === undefined ? body() : storage.run(scope, body);
 }
 
-/** Puts the code that runs now and all that it calls into a scope, where a framework calls the code of the program. */
+/** Puts the running code and all that it calls into a scope, for callbacks that `runInScope` cannot wrap. */
 export function enterScope(scope: Scope): void {
   storage.enterWith(scope);
 }

@@ -13,7 +13,7 @@ import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
 export type Level = 0 | 1 | 2 | 3 | 4;
 
 export interface TraceSink {
-  /** events above this level are dropped, and reach `write` with their secrets; undefined: all are kept */
+  /** the sink drops events above this level. `write` still gets them, unmasked. undefined: it keeps all events */
   readonly level?: Level;
   /** whether the trace should collect bodies for it */
   readonly wantsBodies?: boolean;
@@ -45,7 +45,7 @@ export interface Cause {
 /** The factor by which a text can be longer before it is masked. */
 const UNMASKED_TIMES = 4;
 
-/** The lowest level at which causes are followed across queues and servers: the terminal shows none below. */
+/** The lowest level at which causes are followed across queues and servers. Below it, the terminal shows no causes. */
 export const CAUSES_LEVEL: Level = 3;
 
 /** Default level by kind of event. */
@@ -128,7 +128,7 @@ export class Trace {
       ...(chapter === undefined ? {} : { chapter }),
       ...(pod === undefined ? {} : { pod }),
       ...(causedBy === undefined ? (origin === undefined ? {} : { origin }) : { causedBy }),
-      // The sinks drop an event above their levels unread.
+      // Sinks drop an event above their levels, so it needs no masking.
       ...(this.wants(level) ? this.#shown(fact) : fact),
     };
     this.#write(event);
@@ -181,9 +181,9 @@ export class Trace {
   }
 
   /**
-   * Why the running code runs, to be spread into an item of a queue, whose reader continues with `runInScope`. Without
-   * a sink that keeps causes it has no scope.
-   * @param change what the item names instead
+   * The scope of the running code, to be spread into an item of a queue. The reader of the queue continues with
+   * `runInScope`. Empty if no sink keeps causes.
+   * @param change replaces the cause and the pod of the scope
    */
   keepScope({ causedBy, pod }: Pick<Scope, "causedBy" | "pod"> = {}): { readonly scope?: Scope } {
     return this.wantsCauses ? { scope: { ...currentScope(), ...defined({ causedBy, pod }) } } : {};

@@ -79,7 +79,7 @@ export class EndpointSliceCache {
     const { ready, serving, terminating } = given.conditions ?? {};
     const isLocal = given.nodeName === this.nodeName;
     const key = `${ip}:${port}`;
-    // The same address in two slices: if one of them says that it is local, it is.
+    // An address in two slices is local if either of them marks it as local.
     if (endpoints.has(key) && !isLocal) return;
     endpoints.set(key, {
       ip,

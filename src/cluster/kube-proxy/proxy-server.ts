@@ -24,7 +24,7 @@ const NOT_MINE = "!service.kubernetes.io/service-proxy-name,!service.kubernetes.
 const BURST_SYNCS = 2;
 /** Mirrors iptables.syncPeriod in pkg/proxy/apis/config/v1alpha1/defaults.go. */
 const SYNC_PERIOD_MS = 30_000;
-/** The wait after a refusal: the right may still be granted. */
+/** The wait after a 403. The right may be granted later. */
 const REFUSED_RETRY_MS = 30_000;
 const ZONE_LABEL = "topology.kubernetes.io/zone";
 const UPSTREAM = { file: "pkg/proxy/iptables/proxier.go", func: "syncProxyRules" };
@@ -111,7 +111,7 @@ export class ProxyServer {
     return isChanged;
   };
 
-  /** Reports each change of a collection, and its first list. Survives refusals. */
+  /** Reports the first list of a collection and each change. Retries after a refusal. */
   async #follow<T extends KubeObject>(
     options: ReflectOptions,
     onChange: (before: T | undefined, now: T | undefined) => boolean,

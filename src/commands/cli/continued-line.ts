@@ -1,7 +1,8 @@
 const CONTINUED = " \\";
 
 /**
- * A shell's line in lines of at most `width` columns where its parts allow it, each continued in the next one as a shell reads it.
+ * Breaks a shell command into lines of at most `width` columns, as far as its words allow it. A shell continues each line in
+ * the next one.
  * @param indent before the further lines
  * @param widthOf the columns of a text; default: one for each character
  */

@@ -35,7 +35,7 @@ export function dataConfig({
   throw new LabError("USAGE", "--data and --etcd are two places for one cluster", "Leave out one of them.");
 }
 
-/** The same flags, for a process that is started with them. */
+/** The flags that give a child process the same options. */
 export function dataFlags({ data, dataFsync }: DataOptions): string[] {
   if (data === undefined) return [];
   return ["--data", resolve(data), ...(dataFsync === undefined ? [] : ["--data-fsync", dataFsync])];

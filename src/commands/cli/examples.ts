@@ -7,8 +7,8 @@ const INDENT = "  ";
 const PART = /(?:"[^"]*"|'[^']*'|[^\s"'])+(?: (?![-|>#"'])(?:"[^"]*"|'[^']*'|[^\s"'])+)*/g;
 
 /**
- * Adds command lines to the end of a help: each as it is typed, at most 80 columns with its indentation. In a narrower terminal a
- * line is continued before a flag or a pipe, as a shell reads it.
+ * Adds command lines to the end of a help. Each has at most 80 columns including its indentation. In a narrower terminal,
+ * lines break before a flag or a pipe, and a shell continues them.
  */
 export function addExamples(command: Command, ...lines: readonly string[]): Command {
   return command.addHelpText("after", () =>

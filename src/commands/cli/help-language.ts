@@ -7,7 +7,7 @@ import { textWidth } from "../../util/text/text-width.js";
 import type { CliSession } from "./session.js";
 
 /**
- * The sentences of helps in the language of --lang, wherever it stands in the line; without it in that of a terminal.
+ * The sentences of helps in the language of --lang, at any position of the line, or else of the terminal.
  * @returns undefined for English, and for a line that prints no help
  */
 export async function helpSentences(
@@ -23,8 +23,8 @@ export async function helpSentences(
 }
 
 /**
- * Translates what commander writes on stderr about a line that it cannot take, to the language of --lang or of a terminal.
- * @param isLearn `learn` speaks the environment's language in a pipe, too
+ * Translates commander's messages on stderr about an invalid line, to the language of --lang, or else of the terminal.
+ * @param isLearn `learn` uses the environment's language even in a pipe
  */
 export async function usageSentences(
   argv: readonly string[],

@@ -68,8 +68,8 @@ export async function openJoinTarget(
 type BootstrapFlags = Pick<JoinOptions, "bootstrapKubeconfig" | "kubeconfig" | "context" | "server">;
 
 /**
- * Loads the file of --bootstrap-kubeconfig, or of a --kubeconfig whose user has a bootstrap token and nothing else: with it a node asks
- * for its certificate as a kubelet does, without an administrator. Other flags stay as they are.
+ * Loads the file of --bootstrap-kubeconfig, or of a --kubeconfig whose user has only a bootstrap token. The node then
+ * requests its certificate as a kubelet does, without an administrator. Other flags stay unchanged.
  * @throws LabError BAD_FILE
  */
 export async function withBootstrapIdentity<T extends BootstrapFlags>(context: CliContext, options: T): Promise<T> {

@@ -18,7 +18,7 @@ export interface NumberedStep {
 const MIN_WIDTH = 30;
 const MAX_ACTOR_WIDTH = 24;
 
-/** The columns for a list of steps on stdout: those of a terminal or a lab; it is a result and may be wide in a file. */
+/** The width for a list of steps on stdout: that of a terminal or a lab. A file gets wide lines. */
 export function resultColumns({ stdout }: Pick<ProcessStreams, "stdout">): number {
   return stdout.columns || (stdout.isTTY === true ? 80 : 100);
 }

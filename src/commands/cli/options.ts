@@ -63,7 +63,7 @@ export function languageOption(what: string): Option {
   return new Option("--lang <language>", `the language ${what}: en or zh (default: the terminal's)`).choices(LANGUAGES);
 }
 
-/** Adds --ui, for a command that stays. */
+/** Adds --ui, for a command that keeps running. */
 export function addUiOption(command: Command): Command {
   return command
     .optionsGroup(OUTPUT_GROUP)
@@ -157,7 +157,7 @@ export function addNodeOptions(command: Command): Command {
     .optionsGroup("");
 }
 
-/** Adds --node, also under the names that it had before and that the kubelet's own flag has. */
+/** Adds --node, with its former name and the name of the kubelet's own flag as aliases. */
 export function addNodeNameOption(command: Command, nodeName: string): Command {
   const named = command.option("--node <name>", "name of the node", nodeName);
   return addAlias(addAlias(named, "--name", "--node"), "--hostname-override", "--node");
@@ -188,7 +188,7 @@ export function targetOptions(options: TargetOptions): TargetOptions {
   return defined({ mock, kubeconfig, context, real, cluster, yes, kubeVersion, speed, ...place });
 }
 
-/** Takes `-v=2` as Go's flags do, and the levels of klog that kubelab does not have as its last one. */
+/** Accepts `-v=2` as Go's flags do. Levels of klog above kubelab's highest one count as the highest. */
 function parseVerbosity(text: string): Level {
   const [, digits = ""] = /^=?(\d|10)$/.exec(text) ?? [];
   const level = digits === "" ? undefined : Math.min(Number(digits), 4);

@@ -54,7 +54,7 @@ export async function buildProgram(argv: readonly string[], version: string, ses
   return program.enablePositionalOptions();
 }
 
-/** `kubelab lease --version` prints the same as before the command. Only the program's help lists the flag. */
+/** `kubelab lease --version` prints the same as `kubelab --version`. Only the program's help lists the flag. */
 function acceptVersion(command: Command, version: string): void {
   command.version(version);
   command.options.at(-1)?.hideHelp();

@@ -12,7 +12,7 @@ const BESIDE_TEXT = SPINNER_WIDTH + 1;
 const POLL_MS = 250;
 const ERASE_LINE = "\u001b[2K";
 const UP = "\u001b[A";
-/** Until the program learns of a narrower terminal, the terminal cuts the line instead of wrapping it. */
+/** Makes a terminal cut long lines, which it would wrap before the program learns that it became narrower. */
 const WRAP_OFF = "\u001b[?7l";
 const WRAP_ON = "\u001b[?7h";
 

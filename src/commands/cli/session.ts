@@ -21,7 +21,7 @@ import { worded } from "./result-language.js";
 import type { RunningTrace } from "./start-trace.js";
 import { columnsOf } from "./width.js";
 
-/** A busy machine can take seconds to start a command with a --duration of one. */
+/** The least time for a start. A busy machine can take seconds to start a command with `--duration 1s`. */
 const MIN_START_LIMIT_MS = 10_000;
 
 /** The CliContext of one run of the CLI. */
@@ -133,7 +133,7 @@ export class CliSession implements CliContext {
     this.#words = words;
   }
 
-  /** also receive the command's facts, by its clock; a caller inside a cluster passes the cluster's */
+  /** The sinks that also receive the command's facts, on its clock or, inside a cluster, on the cluster's. */
   sinksOn(clock: Clock): readonly TraceSink[] {
     const page = this.#ui;
     const shown = page === undefined || this.#say === undefined ? page : translatedSink(page, this.#say);

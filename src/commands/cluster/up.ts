@@ -178,7 +178,7 @@ async function bringUpDetached(context: CliContext, given: UpOptions, options: C
   throw new LabError("FAILED", `cluster ${name} ended as soon as it was ready`, "Start it again.");
 }
 
-/** Failures of the cluster's process that become this command's: a usage error, an etcd that does not answer or refuses. */
+/** Failures of the cluster's process that this command reports as its own: wrong usage, an etcd that refuses or is silent. */
 const HANDED_ON = ["USAGE", "CLUSTER_UNREACHABLE", "FORBIDDEN"] as const;
 
 /** @param exitCode of the cluster's process */

@@ -85,7 +85,7 @@ export async function runTxn(
   if (!succeeded) context.exitWith(1);
 }
 
-/** Paths and values of the changes stay as they are. */
+/** Translates all lines except paths and values of changes. */
 function textOf(shown: readonly string[], end: string): (say: Say) => string {
   return (say) =>
     [...shown, ...end.split("\n")].map((line) => (line.startsWith("        ") ? line : say(line))).join("\n");

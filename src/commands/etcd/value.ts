@@ -60,7 +60,7 @@ export function shownValue(codec: StorageCodec, { key, value }: KeyValue, showsS
     return { format: "text", bytes, text: showsSecrets ? text : redactText(text) };
   }
   try {
-    // Reports what API servers cannot read, too.
+    // Also reports values that API servers cannot read.
     codec.decode(key.toString(), value);
     const object = codec.asStored(key.toString(), value);
     return { format, bytes, object: showsSecrets ? object : (redactBody(object) as KubeObject) };

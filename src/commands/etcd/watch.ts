@@ -26,7 +26,7 @@ interface ShownEvent extends ShownKey {
   readonly changes?: readonly Change[];
 }
 
-/** Between a broken stream and the next. */
+/** The wait before a broken stream is opened again. */
 const RESUME_DELAY_MS = 1_000;
 
 /**
@@ -69,7 +69,7 @@ async function follow(
           response.events.flatMap(({ kv, prevKv }) => [kv, prevKv].filter((one) => one !== undefined)),
         );
         for (const event of response.events) print(context, shownEvent(etcd, event, showSecrets));
-        // The header can be ahead of them.
+        // The revision of the header can be newer than that of the events.
         startRevision = Math.max(startRevision, Number(response.events.at(-1)?.kv?.modRevision ?? 0) + 1);
       }
     } catch (error) {

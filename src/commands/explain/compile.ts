@@ -18,9 +18,9 @@ interface ReadFile extends CheckedYaml<TopicFile> {
   readonly file: string;
 }
 
-/** A text's link to another topic, of which only `explain NAME` is shown. */
+/** A link to another topic. A reader sees only `explain NAME`. */
 const LINK = /\{([^{}]*)\}/g;
-/** YAML joins lines with a space, which two Chinese characters do not have. */
+/** YAML joins lines with a space, which does not belong between two Chinese characters. */
 const JOINED_WIDE = /(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])/g;
 
 /**
@@ -60,7 +60,7 @@ function groupsIn(language: Language, files: readonly ReadFile[]): TopicGroup[] 
   });
 }
 
-/** A name and a beginning of a message lead to one topic. */
+/** A name, or the beginning of a message, must lead to a single topic. */
 function doubles(files: readonly ReadFile[]): LabProblem[] {
   const first = new Map<string, string>();
   return files.flatMap(({ file, value, lineOf }) =>

@@ -4,7 +4,7 @@ import type { Topic } from "./topic.js";
 
 /** The least length of a name inside a message: shorter ones such as `exec` or `Job` occur in many messages. */
 const SHORTEST_IN_MESSAGE = 5;
-/** A part of a Go identifier that is shorter names nothing: `kl`, `m`, `p`. */
+/** Shorter parts of a Go identifier name no topic: `kl`, `m`, `p`. */
 const SHORTEST_PART = 4;
 /** A single word does not find a name with more words than this: `seen` occurs in "pleg was last seen active". */
 const MOST_WORDS_OF_NAME = 2;

@@ -22,6 +22,6 @@ export interface Topic {
   readonly upstream: string;
   /** the ids of labs that teach it */
   readonly labs?: readonly string[];
-  /** the word of which its name is the probable meaning */
+  /** the misspelt word for which this topic is shown */
   readonly guessedFor?: string;
 }

@@ -16,7 +16,7 @@ export class ClusterTables {
   readonly #leases: Informer<LeaseObject>;
   readonly #pods: Informer<V1Pod>;
 
-  /** @param deps with a trace that keeps nothing: what the page reads is no part of what happens */
+  /** @param deps with a trace that drops everything, because the page's reads are not facts of the command */
   constructor(deps: ClientCtx) {
     this.#nodes = new Informer(deps, { path: collectionPath(NODES) });
     this.#leases = new Informer(deps, { path: collectionPath(NODE_LEASES) });

@@ -6,7 +6,7 @@ const ID_LENGTH = 10;
 
 /**
  * The runtime's state next to PLEG's records. Pure.
- * @param targets undefined for a foreign runtime, of which only PLEG's records are known
+ * @param targets undefined for an external runtime, whose own state is unknown
  */
 export function plegRecords(known: readonly KnownPod[], targets: readonly LabTarget[] | undefined): StatusTable {
   const unseen = new Map(targets?.map((target) => [target.id, target]));

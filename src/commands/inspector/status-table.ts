@@ -4,10 +4,10 @@ import { printable } from "../../trace/terminal/text.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { StateTable } from "../../trace/ui/live-protocol.js";
 
-/** The table that an inspector always shows above its keys and on its live page. A key shows it whole. */
+/** The table that an inspector shows above its keys and on its live page. A key reports it with all rows. */
 export type StatusTable = StateTable;
 
-/** The newest rows fit; at 24 lines the trace keeps two thirds. */
+/** The number of rows that are shown. At 24 lines, two thirds of the terminal are left for the trace. */
 const MAX_ROWS = 6;
 /** The spinner and a space precede the first line. */
 const MARGIN = "  ";

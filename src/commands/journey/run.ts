@@ -60,7 +60,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const start = (goal: Goal) => begin(client, goal, context.signal);
     const wait = (goal: BegunGoal) => follow(client, manifest, goal, options.timeout, context.signal);
     const goal = await start(isPod ? runningPod(manifest) : availableDeployment(manifest));
-    // Of the servers of another process, watch events are all that shows the pods of a Deployment.
+    // If the servers run in another process, only watch events show the pods of a Deployment.
     const isApart = !isPod && target.kind !== "embedded";
     const pods = isApart ? await start(podsOf(manifest)) : undefined;
     const created = await create(client, manifest, context.signal);
@@ -166,7 +166,7 @@ async function follow(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   using limit = new ChildAbort(signal);
-  // People wait on the wall clock, at any speed of the lab's.
+  // Uses the wall clock, because people wait in real time at any --speed.
   const timer = new SystemClock().timer(timeoutMs, () => limit.abort());
   let last = "no event of it arrived";
   try {

@@ -62,7 +62,7 @@ export function journeySteps(
   });
 }
 
-/** Their decisions are steps of a pod's life, also where a command shows them only at a higher level. */
+/** Their decisions count as steps of a pod's life, even if a command shows them only at a higher level. */
 const DECIDERS: ReadonlySet<Actor> = new Set(["controller", "scheduler"]);
 
 /** Reads and the API server's own stages would hide the rest. */

@@ -21,7 +21,7 @@ function globalOptionsOf(command: Command): Option[] {
   return all.filter((option) => !programOf(command).options.includes(option) && !others.includes(option.long));
 }
 
-/** Its flags are those of `learn` as well, or come before it. */
+/** The program. `learn` has its flags as well, or they come before `learn`. */
 function programOf(command: Command): Command {
   return command.parent === null ? command : programOf(command.parent);
 }

@@ -60,7 +60,7 @@ export function playableIn(
   return nextLab(library.summaries, progress, last, (lab) => hasPrograms(lab, context));
 }
 
-/** Whether the learner wants a lab that is finished again. */
+/** Asks whether to play a finished lab again. */
 async function isWanted(env: LearnContext, lab: LabSummary): Promise<boolean> {
   const { say } = env;
   const run = await env.store.of(lab);

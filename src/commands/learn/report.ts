@@ -70,7 +70,7 @@ export function wordReport(
   ].join("\n");
 }
 
-/** The incidents of days, and the time in all finished runs. */
+/** The line about daily incidents, and the total time of finished runs. */
 function todayLine(progress: Progress, nowMs: number, say: Say): string[] {
   const results = progress.today ?? {};
   const done = Object.values(results).filter(({ finishedAtMs }) => finishedAtMs !== undefined).length;

@@ -13,7 +13,7 @@ interface ShellStart {
 /** Records the last program in the background, which the lab ends with its folder. */
 const RECORD = (running: string) => `[ -n "$!" ] && echo "$!" >> ${running}`;
 
-/** Before each prompt: removes the former state in front of it, and puts the present one there. For bash and zsh. */
+/** Runs before each prompt and replaces the state in front of it. For bash and zsh. */
 const SHOW_STATE = (file: string, running: string) => `_kubelab_prompt() {
   ${RECORD(running)}
   PS1="\${PS1#"$_kubelab_shown"}"

@@ -38,7 +38,7 @@ async function lookAt(path: string): Promise<boolean> {
   return there !== undefined;
 }
 
-/** Keeps the further progress of each lab. @throws LabError BAD_FILE and changes nothing */
+/** Imports progress, and keeps the more advanced one for each lab. @throws LabError BAD_FILE and changes nothing */
 export async function importProgress({ store, context, say }: LearnContext, file: string): Promise<void> {
   let text: string;
   try {

@@ -20,7 +20,7 @@ export interface NodeKeyDeps {
 /** What key e runs. */
 const COMMAND = ["sh", "-c", "hostname; cat /etc/hosts"] as const;
 const LOG_LINES = 5;
-/** A few of the many: what runs, and what the kubelet does for it. */
+/** A selection of the metrics: what runs, and what the kubelet does for it. */
 const METRICS =
   /^kubelet_(running_|pleg_relist_duration_seconds_count|pod_worker_duration_seconds_count|runtime_operations_total)/;
 

@@ -58,7 +58,7 @@ export function kubeletFields(options: object): KubeletConfigurationFields {
 /** Maps whose entries flags set one by one; other maps are replaced, as upstream. */
 const MERGED: ReadonlySet<string> = new Set(["authentication", "authorization", "featureGates"]);
 
-/** Fields of a file, with those of flags in their place. */
+/** The fields of a file, overridden by those of flags. */
 export function mergedFields(
   below: KubeletConfigurationFields,
   above: KubeletConfigurationFields,
@@ -80,7 +80,7 @@ class Field {
   constructor(readonly fields: KubeletConfigurationFields) {}
 }
 
-/** A parser of the flag of a field. A later value of a list or a map adds to an earlier one. */
+/** Makes the parser for the flag of a field. A later value of a list or a map adds to an earlier one. */
 function fieldOf(path: string): (text: string, before?: Field) => Field {
   const parse = parserOf(path);
   return (text, before) => {

@@ -187,7 +187,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
     const serveKeys = async (inner: AbortSignal) => {
       await serveKeyTable({ keys, stdin, progress: context, status: pods }, inner).catch((error: unknown) => {
         if (inner.aborted || !isAbortError(error)) throw error;
-        // In this mode of the terminal, Ctrl-C is only a key. A node can take time to shut down, and a second Ctrl-C ends that.
+        // In raw mode, Ctrl-C is only a key. A node can take time to shut down; a second Ctrl-C ends it at once.
         process.kill(process.pid, "SIGINT");
         return untilAborted(inner);
       });

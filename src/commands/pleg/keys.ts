@@ -149,7 +149,7 @@ export class LabKeys {
     }
     await this.look();
     this.#numbers.assign(this.#targets);
-    // Others may have got their digits before, as buttons.
+    // Other targets may have received digits earlier, for the page's buttons.
     for (const target of this.#targets) {
       const digit = this.#numbers.digitOf(target.id);
       if (digit !== undefined && !this.#told.has(target.id)) this.#say(`${digit} chooses ${labelOf(target)}`);

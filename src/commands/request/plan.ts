@@ -64,7 +64,7 @@ export async function planOf(context: Reading, { verb, object }: Asked, options:
   return { method, object, ...(method === "PATCH" ? patchOf(patch, options.type) : {}) };
 }
 
-/** Whether the words address more than an object, which its file could name: a path, or KIND/NAME/SUBRESOURCE. */
+/** Whether the words address more than an object: a path, or KIND/NAME/SUBRESOURCE. A file can name an object by itself. */
 function isAddress(object: string): boolean {
   return object.startsWith("/") || /^[^/]+\/[^/]+\/[^/]+$/.test(object);
 }

@@ -11,7 +11,7 @@ const RULES = [
   "Any other image or tag fails with ErrImagePull, as at a real registry, and a host that is not in this list has no address.",
 ];
 
-/** Columns before what an image does. */
+/** The columns before an image's description. */
 const INDENT = 12;
 
 /**

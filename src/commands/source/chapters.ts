@@ -101,7 +101,7 @@ function functionsNamed(sources: Sources, word: string): readonly Part[] {
   return mirrors.length > 0 ? mirrors : found((text) => Array.from(text.matchAll(definition), ({ index }) => index));
 }
 
-/** The declaration around a place of a formatted file, from its docstring to the next blank line that is not inside it. */
+/** The declaration around a position of a formatted file, from its docstring to the first blank line outside of it. */
 function partAt(path: string, text: string, at: number): Part {
   const lines = text.split("\n");
   let first = text.slice(0, at).split("\n").length - 1;

@@ -5,8 +5,8 @@ import type { TraceEvent } from "../events.js";
 import type { TraceSink } from "../trace.js";
 
 /**
- * The version of the lines. A change that an older reader would misread raises it. A new kind of fact does not: readers name
- * kinds that they do not know.
+ * The version of the lines. A change that an older reader would misread raises it. A new kind of fact does not, because
+ * readers report unknown kinds by name.
  */
 export const TRACE_FORMAT = 1;
 

@@ -6,7 +6,7 @@ import type { TraceEvent } from "../events.js";
 import { faultOf } from "./check-fact.js";
 import { TRACE_FORMAT } from "./ndjson.js";
 
-/** The facts of a trace are held in memory, where they take a few times the size of the file. */
+/** The largest file that is read. Its facts take several times as much memory. */
 const MAX_TRACE_BYTES = 256 * 1024 * 1024;
 
 const NEWLINE = 10;
@@ -22,7 +22,7 @@ const FOREIGN: readonly (readonly [RegExp, string])[] = [
 export interface TraceFile {
   readonly path: string;
   readonly events: readonly TraceEvent[];
-  /** the number of the last line, when a killed run left only its beginning; that fact is missing */
+  /** the number of the last line if a killed run wrote only a part of it; its fact is missing */
   readonly cutLine?: number;
 }
 

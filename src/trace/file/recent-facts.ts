@@ -3,7 +3,7 @@ import type { Level, TraceSink } from "../trace.js";
 
 /** About 20 MB. */
 const DEFAULT_CAPACITY = 20_000;
-/** Characters of one fact's bodies; those of a longer one are left out. */
+/** The longest bodies of one fact that are kept, in characters of JSON. */
 const MAX_BODY_LENGTH = 128 * 1024;
 
 /** Keeps the last facts in memory, with their causes across actors, and the bodies of the last requests. */

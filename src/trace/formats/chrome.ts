@@ -83,7 +83,7 @@ class Lanes {
 
   constructor(readonly firstTid: number) {}
 
-  /** For slices in the order of their begin. If too many slices overlap, the last lane shows only their beginnings. */
+  /** Expects slices sorted by their start. If too many slices overlap, the last lane shows only their beginnings. */
   place(start: number, end: number): { readonly lane: number; readonly end: number } {
     const found = this.#lanes.findIndex((open) => {
       while (open.length > 0 && (open.at(-1) ?? 0) <= start) open.pop();

@@ -7,10 +7,10 @@ import { answerOf, nameOf } from "./name.js";
 const MAX_CHARACTERS = 45_000;
 /** A diagram with more facts is not readable. */
 const MAX_FACTS = 250;
-/** Of the servers' facts (`-v 3`) only those about pods are shown, and what caused them, unless this leaves fewer facts. */
+/** Servers' facts (`-v 3`) are left out unless they concern a pod or caused such a fact, if this many facts remain. */
 const ENOUGH_FACTS = 40;
 const MAX_LABEL = 90;
-/** The longest line of a label decides the distance of its columns, so labels have several lines. */
+/** The longest line of a label determines the distance of the columns, so labels are broken at this length. */
 const MAX_LINE = 32;
 
 type Exchange = TraceEvent & { readonly kind: "request" | "rpc" };

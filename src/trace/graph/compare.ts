@@ -22,12 +22,12 @@ export interface TimeDifference extends Pair {
 }
 
 export interface Comparison {
-  /** nodes that have another name in each run; their names are no difference */
+  /** nodes whose names differ between the runs; these names are not reported as differences */
   readonly nodes: readonly RenamedNode[];
   readonly pairs: readonly Pair[];
   readonly onlyA: readonly TraceEvent[];
   readonly onlyB: readonly TraceEvent[];
-  /** facts that their actor reported at another place among the facts of both runs */
+  /** facts of both runs that their actor reported in another order */
   readonly moved: readonly Pair[];
   readonly fields: readonly FieldDifference[];
   /** requests, calls and steps that took clearly longer or shorter, the largest difference first */

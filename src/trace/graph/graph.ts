@@ -99,7 +99,7 @@ export class TraceGraph {
     }
   }
 
-  /** All facts by the time when they began, each after its cause, also where the clocks of two machines differ. */
+  /** All facts in order of their start, each after its cause even if the clocks of two machines differ. */
   inOrder(): readonly TraceEvent[] {
     const ordered = new Set<TraceEvent>();
     for (const event of this.#events.toSorted(byStart)) {
@@ -138,7 +138,7 @@ export function startMs(event: TraceEvent): number {
   return event.kind === "request" || event.kind === "rpc" ? event.atMs - event.durationMs : event.atMs;
 }
 
-/** Orders facts by the time when they began, and facts of the same millisecond by their ids, which a process counts up. */
+/** Orders facts by their start, and facts of the same millisecond by their ids, which a process counts up. */
 function byStart(a: TraceEvent, b: TraceEvent): number {
   return startMs(a) - startMs(b) || compareText(a.id.slice(8), b.id.slice(8)) || compareText(a.id, b.id);
 }

@@ -76,7 +76,7 @@ function enter(value: Readonly<Record<string, unknown>>, place: Place): Place {
   return place.paths.some(([first]) => first === "data") ? { ...place, object: value } : place;
 }
 
-/** Fields that a Secret does not have: a value whose field is misspelt is as secret. */
+/** Fields that a Secret does not have are masked as well: a misspelt field can hold a secret. */
 function unknownFields(secret: Readonly<Record<string, unknown>>): readonly Steps[] {
   return Object.keys(secret)
     .filter((key) => !FIELDS_OF_SECRETS.has(key))

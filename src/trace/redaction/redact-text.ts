@@ -22,7 +22,7 @@ const MAX_EVENT_PLACE = 72;
 /** The line before a private key, or behind it, without its last dashes, which the next line may share. */
 const KEY_LINE = /-----(BEGIN|END) ([A-Z ]*PRIVATE KEY)(?=-----)/g;
 const BASE64_PRIVATE_KEY = /LS0tLS1CRUdJTiB[A-Za-z0-9+/=]*/g;
-/** It begins at the beginning of a run of its characters only, so that a long run is read once. */
+/** Matches only at the start of a run of its characters, so that a long run is read once. */
 const JWT = /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g;
 /** a space in a text or in a query */
 const SPACE = "(?:\\s|%20|\\+)";
@@ -88,8 +88,8 @@ function maskPrivateKeys(text: string): string {
 }
 
 /**
- * Masks the values behind `names`; a value that is partly masked stays. Names inside one run of a value's characters
- * share its end, so that the run is read once.
+ * Masks the values that follow `names`. A partly masked value stays unchanged. Names within one run of value characters
+ * share the end of that run, so that it is read once.
  * @param minLength of a value
  */
 function maskValues(

@@ -5,13 +5,13 @@ import { PUBLIC_ENTRIES, SECRET_ENTRIES } from "./secret-fields.js";
 
 /** Shorter values occur by chance in texts that are not secret; they are masked in their fields only. */
 const MIN_LENGTH = 8;
-/** Plain words of less than this length, too. */
+/** Plain words shorter than this are not learned either. */
 const MIN_WORD_LENGTH = 16;
-/** The number of characters by which a longer value is recognised. */
+/** Longer values are recognised by their first characters, this many. */
 const MAX_LENGTH = 4_096;
-/** Values beyond this number replace the oldest. */
+/** The number of values that are remembered. Further ones replace the oldest. */
 const MAX_VALUES = 2_000;
-/** Lines and words of a value with several (a key, a kubeconfig) that are recognised by themselves. */
+/** How many lines and words of a value (a key, a kubeconfig) are also recognised one by one. */
 const MAX_PARTS = 200;
 /** The resource whose objects are named after another object and a time. */
 const EVENTS = "events";
@@ -30,7 +30,7 @@ export class Secrets {
   /** by the first two characters: 1 if a form may begin with them. This check alone passes most places of a text. */
   readonly #mayBegin = new Uint8Array(PAIRS);
 
-  /** Learns the secrets of a request or response. Paths other than those of Secrets and tokens are free. */
+  /** Learns the secrets of a request or response. Returns at once for paths other than those of Secrets and tokens. */
   learnBody(requestPath: string, body: unknown): void {
     if (secretKindOf(requestPath) === undefined) return;
     redactBody(body, requestPath, (value, key, object) => this.#learnField(value, key, object));
@@ -40,7 +40,7 @@ export class Secrets {
     const secret: Readonly<Record<string, unknown>> = isRecord(object) ? object : {};
     const entries = SECRET_ENTRIES[String(secret["type"])];
     if (entries === undefined ? PUBLIC_ENTRIES.has(key) : !entries.includes(key)) return;
-    // The same entry is plain in stringData; what does not decode is learned as it is.
+    // In stringData the same entry is plain. A value that does not decode is learned unchanged.
     const data = secret["data"];
     if (isRecord(data) && data[key] === value) this.learn(Buffer.from(value, "base64").toString("utf8"));
     this.learn(value);

@@ -162,7 +162,7 @@ export class CalmSink implements TraceSink {
     return this.#shorten(factText(event, this.options).text);
   }
 
-  /** Random names and the home folder are long and say little. */
+  /** Random names and the home folder are long and carry little information. */
   #shorten(text: string): string {
     const { home, unicode } = this.options;
     const short = shortNames(text, unicode);

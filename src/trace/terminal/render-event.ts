@@ -117,7 +117,7 @@ function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: Ter
   const event = say === undefined ? fact : translated(fact, say);
   // A trace file may request bodies in the events; the terminal shows them only at its own level.
   const bodies = verbosity >= 4 ? bodyLines : none;
-  // Of notes, events and tables, which are one line at -v 1.
+  // Notes, events and tables name their source from -v 2 on, because they are one line at -v 1.
   const source = (upstream: Upstream | undefined, width: number) =>
     upstreamLines(verbosity >= 2 ? upstream : undefined, width);
   switch (event.kind) {

@@ -8,12 +8,12 @@ import { factText, renderEvent } from "./render-event.js";
 /** A long-running command forgets its oldest steps. */
 const MAX_STEPS = 10_000;
 
-/** How deep each fact is shown: below the shown step that caused it, at most three levels. */
+/** The depth of each fact: one below the shown step that caused it, at most three. */
 export class Depths {
   /** by step: the depth of what it causes */
   readonly #below = new Map<string, number>();
 
-  /** @param isShown false: what a hidden step causes is not below it */
+  /** @param isShown false: the effects of a hidden step are not indented below it */
   depthOf(event: TraceEvent, isShown: boolean): number {
     const depth = (event.causedBy === undefined ? undefined : this.#below.get(event.causedBy)) ?? 0;
     if (event.kind !== "step") return depth;

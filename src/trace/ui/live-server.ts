@@ -16,7 +16,7 @@ import type { LiveKey, StateTable } from "./live-protocol.js";
 export interface LiveWindow {
   readonly tables: () => readonly StateTable[] | Promise<readonly StateTable[]>;
   readonly keys?: () => readonly LiveKey[];
-  /** does what the terminal's key does; reports the result, or why it has none, as a fact */
+  /** performs the key as the terminal does; reports the result, or the reason for a failure, as a fact */
   readonly press?: (key: string) => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface LiveServerOptions {
   readonly level?: Level;
   /** the facts for a page that opens late */
   readonly history?: FactHistory;
-  /** paths for scripts; they have no token, so the page needs none either. Default: only the page, with a token */
+  /** paths for scripts; neither they nor the page need a token then. Default: only the page, with a token */
   readonly endpoints?: LiveEndpoints;
   /** for the error about a busy port: the flag that sets another one */
   readonly hint?: string;

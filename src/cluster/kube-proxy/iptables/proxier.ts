@@ -77,7 +77,7 @@ class Verdicts {
     return this.#dnat("SVL", local, false);
   }
 
-  /** @param isMasqueraded the answer must return to this node, which undoes its rules' changes */
+  /** @param isMasqueraded the answer must return through this node, which reverts the address changes of its rules */
   cluster(isMasqueraded: boolean): Verdict {
     const { cluster } = this.endpoints;
     return cluster.length === 0 ? this.none : this.#dnat("SVC", cluster, isMasqueraded);

@@ -13,7 +13,7 @@ export class BadRequest extends Error {
   }
 }
 
-/** `did you mean delayMs? `, or nothing without a similar name. */
+/** `did you mean delayMs? `, or an empty text if no name is similar. */
 export function suggestion(like: string | undefined): string {
   return like === undefined ? "" : `did you mean ${like}? `;
 }

@@ -4,7 +4,7 @@ import { BadRequest, shown, suggestion } from "./bad-request.js";
 
 /** Schemas of the requests' fields, and the messages about fields that do not fit. */
 
-/** Messages about a text; none if it is valid, as in `apimachinery/api/names.ts`. */
+/** Messages about a text; empty if it is valid, as in `apimachinery/api/names.ts`. */
 type TextCheck = (text: string) => readonly string[];
 
 /** A text that passes a check. */

@@ -40,5 +40,5 @@ export function route<S extends z.ZodObject>(one: RouteOf<S>): Route {
   return { method, path, what, fields, pattern, run };
 }
 
-/** The fields of routes that take none. */
+/** For routes without fields. */
 export const NO_FIELDS = z.strictObject({});

@@ -26,7 +26,7 @@ export interface Inwards {
 /** This machine's address in the network of nodes. Nodes begin after it. */
 const MACHINE_ADDRESS = "10.240.0.1";
 const MAX_CONNECTIONS = 1_024;
-/** Datagrams of one port that await their answer; more are dropped. */
+/** The limit of datagrams per port that await an answer. Further ones are dropped. */
 const MAX_DATAGRAMS = 256;
 
 /** @returns a function that closes the port and its connections @throws the error of Node.js: EADDRINUSE, EACCES */

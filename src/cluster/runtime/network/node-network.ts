@@ -34,7 +34,7 @@ type NextHop =
 const TTL = 3;
 /** Linux sends three ARP requests, a second apart, for an address of its own network (mcast_solicit). */
 const ARP_TIMEOUT_MS = 3_000;
-/** Connections to other nodes at a time. */
+/** The limit of concurrent connections to other nodes. */
 const MAX_PEER_CONNECTIONS = 4_096;
 /** The wait for a datagram's answer from another node: as long as conntrack remembers an unanswered datagram. */
 const DATAGRAM_PATIENCE_MS = 30_000;
@@ -179,7 +179,7 @@ export class NodeNetwork implements Route {
       return { flow: { ...flow, to: parseEndpoint(verdict.endpoint) }, hop: { kind: "machine" } };
     const sender = verdict.isMasqueraded ? { ip: this.#masquerade(verdict.to), port: from.port } : from;
     const translated = { ...flow, from: sender, to: verdict.to };
-    // No other endpoint can be this machine: not even one of the node's own loopback address.
+    // Only endpoints of the control plane are on this machine. A loopback address of the node is not this machine.
     if (verdict.isControlPlane) return { flow: translated, hop: { kind: "machine" } };
     return { flow: translated, hop: this.#nextHop(translated) };
   }

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Copies bytes in both directions, each until its own end: TCP lets a client that has sent everything wait for its answer. A
- * side that breaks ends the other one.
+ * Copies bytes in both directions. Each direction ends by itself, because a TCP client that has sent everything can still
+ * wait for its answer. If one side breaks, the other one is closed.
  */
 export function relay(a: Duplex, b: Duplex): void {
   a.pipe(b);

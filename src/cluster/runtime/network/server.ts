@@ -13,7 +13,7 @@ import type { SocketAddress } from "../../shell/process/ports.js";
 import type { NodeNetwork } from "./node-network.js";
 import { relay } from "./relay.js";
 
-/** Connections from other processes at a time: more are refused by the kernel. */
+/** The limit of concurrent connections from other processes. The kernel refuses further ones. */
 const MAX_CONNECTIONS = 4_096;
 /** How long a client may take for its first line. */
 const HEAD_TIMEOUT_MS = 10_000;

@@ -30,7 +30,7 @@ export interface ChosenEndpoint {
   readonly why: string;
 }
 
-/** Clients whose endpoint is remembered; then the oldest is forgotten. */
+/** The number of clients whose endpoints are remembered. Beyond it, the oldest is forgotten. */
 const MAX_CLIENTS = 10_000;
 
 interface Affinity {

@@ -40,7 +40,7 @@ export function connectionOf(stream: Duplex, peer: SocketAddress): Connection {
   // A broken connection looks as if the other side had closed it.
   stream.on("end", endInput).on("close", endInput);
   stream.on("error", endInput);
-  // Its reader has paused it after the head.
+  // The code that read the head has paused the stream.
   stream.resume();
   let holders = 1;
   return {

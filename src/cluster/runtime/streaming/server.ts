@@ -120,7 +120,7 @@ export class StreamingServer {
   #serve(serve: StreamHandler, connection: StreamConnection): void {
     const serving = serve(connection)
       .catch((error: unknown) => {
-        // Refused, or gone before it began: the client has its answer.
+        // A StreamError needs no report: the request was refused, or the client left before the session began.
         if (!(error instanceof StreamError)) this.deps.onError(error);
         connection.socket.destroy();
       })

@@ -10,7 +10,7 @@ export interface MenuEntry {
   readonly name: string;
   /** shown below the list while the entry is selected */
   readonly description: string;
-  /** of a lab: its tick */
+  /** the state of a lab, for the mark in front of its name */
   readonly state?: LabState;
 }
 

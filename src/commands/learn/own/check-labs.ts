@@ -54,7 +54,7 @@ export function printProblems(
   return problems;
 }
 
-/** The labs of a folder of labs, or the one of its folder. @throws LabError BAD_FILE */
+/** All labs of a folder of labs, or the single lab of a lab's folder. @throws LabError BAD_FILE */
 export async function compiledFrom({ context, say }: LearnContext, folder: string): Promise<readonly Compiled[]> {
   const { compileLab, compileLabs, isLab } = await import("../../../lab/labs/format/compile.js");
   const path = pathFrom(context.cwd, folder);

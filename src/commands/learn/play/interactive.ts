@@ -20,7 +20,7 @@ export interface InteractiveOptions extends LabOptions {
   readonly real?: RealTarget;
   /** without hints, and with a time limit in minutes; true: the lab's own */
   readonly exam?: number | true;
-  /** from the first step, whatever was done before; always so in an exam */
+  /** starts at the first step even if some are done; always true in an exam */
   readonly isAnew?: boolean;
 }
 

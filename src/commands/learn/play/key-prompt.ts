@@ -2,7 +2,7 @@ import { createPrompt, isDownKey, isEnterKey, isUpKey, useEffect, useKeypress, u
 import type { ChalkInstance } from "chalk";
 import { textWidth, wrap } from "../../../util/text/text-width.js";
 
-/** A key that works now, with its word for the footer; "": the key before names both. */
+/** A key that works now, with its word for the footer; "": the word of the key before covers both. */
 export interface KeyHint {
   readonly key: string;
   readonly value: string;

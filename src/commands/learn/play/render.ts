@@ -14,7 +14,7 @@ const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s'"])+/g;
 /** The words inside single quotes, which are not quotes of the script. */
 const SCRIPT_WORDS = /(?:"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s"])+/g;
 
-/** The words of a script in `sh -c '...'`, which its shell continues in the next line too; a comment would not end there. */
+/** The words of a script in `sh -c '...'`, whose lines can be continued as well, unless it has a comment. */
 function scriptWords(word: string, index: number, [shell, flag]: readonly string[]): readonly string[] {
   const isScript = index === 2 && shell === "sh" && flag === "-c" && word.startsWith("'") && word.endsWith("'");
   return isScript && !word.includes("#") ? (word.match(SCRIPT_WORDS) ?? []) : [word];

@@ -9,8 +9,8 @@ export function pointsInWords(lab: LabSummary, result: LabResult, say: Say): str
 }
 
 /**
- * The result of a run, as lines. A lab without questions and goals has none.
- * @param best the best result of all runs, which is named if this run is poorer
+ * The result of a run, as lines. Empty for a lab without questions and goals.
+ * @param best the best result of all runs, which is named if this run is worse
  */
 export function resultLines(lab: LabSummary, result: LabResult, best: LabResult | undefined, say: Say): string[] {
   if (mostPointsOf(lab) === 0) return [];

@@ -23,7 +23,7 @@ import { ACTIONS, stepKeys } from "./step-keys.js";
 export interface StageOptions extends Pick<OpenSession, "session" | "environment" | "written"> {
   readonly reporter: LabReporter;
   readonly speaker: Speaker;
-  /** of everything that moves the session: keys, the check that runs by itself, commands in the lab's shells */
+  /** serializes everything that changes the session: keys, the automatic check, commands in the lab's shells */
   readonly turns: Mutex;
   readonly exam: ExamTime | undefined;
 }
@@ -32,7 +32,7 @@ const ESC = "\u001b";
 /** The last facts of a step that `t` shows. */
 const MAX_TRACE = 300;
 
-/** A lab at a terminal: one prompt at a time, which makes room when something happens without a key. */
+/** A lab at a terminal. Shows one prompt at a time, and removes it when something happens without a key. */
 export class Stage {
   #prompt: { readonly cancel: AbortController; readonly ended: Promise<void> } | undefined;
   /** of the shell in this terminal */
@@ -224,7 +224,7 @@ export class Stage {
     });
   }
 
-  /** Opens a shell here; leaving it checks. What happens meanwhile is told afterwards. */
+  /** Opens a shell in this terminal, and checks the task when the shell ends. Messages are printed afterwards. */
   async #openShell(): Promise<void> {
     const { session, environment, speaker } = this.options;
     const { step } = session;

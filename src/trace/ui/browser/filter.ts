@@ -17,7 +17,7 @@ export interface Filter {
   readonly hiddenKinds: ReadonlySet<string>;
 }
 
-/** Also the servers' decisions about each request, and bodies. */
+/** The level that also shows the servers' decisions about each request, and bodies. */
 export const ALL_LEVELS = 4;
 
 export const NO_FILTER: Filter = {

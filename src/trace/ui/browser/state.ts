@@ -9,7 +9,7 @@ import type { Repeat } from "./repeats.js";
 import type { Step } from "./step.js";
 import { type Link, Story } from "./story.js";
 
-/** A longer list of effects says how to see the rest. */
+/** Longer lists of effects end with a hint about the rest. */
 const MAX_EFFECTS = 200;
 /** The least share of steps that a page shows before a reader chooses. */
 const MIN_SHARE = 0.1;

@@ -8,7 +8,7 @@ export interface Change {
   readonly after: string | undefined;
 }
 
-/** What names an element of a list, as in the API's strategic merges; otherwise its index does. */
+/** Fields that identify an element of a list, as in the API's strategic merges; otherwise its index does. */
 const MERGE_KEYS = ["type", "name", "containerPort", "ip", "mountPath", "uid"];
 /** Fields that change with every write. */
 const BOOKKEEPING = /^metadata\.(managedFields|resourceVersion)\b/;

@@ -17,7 +17,7 @@ export type Connection = "connecting" | "live" | "lost" | "refused" | "ended";
 const MAX_FACTS = 20_000;
 /** The shortest time between two drawings of the lists. */
 const MIN_SHOW_MS = 150;
-/** Drawing takes at most one part in this many of the time. */
+/** Drawing takes at most this fraction of the time: 1/6. */
 const SHOW_SHARE = 6;
 
 /** The running command behind the page. */
@@ -82,7 +82,7 @@ export class Live {
     this.#isScheduled = false;
     if (this.#waiting !== "") this.state.receive(parseFacts(this.#waiting));
     this.#waiting = "";
-    // The longer drawing takes, the less often it is done: frames between keep the dots moving.
+    // Slow drawing is done less often, so that frames in between keep the dots moving.
     if (nowMs < this.#showAtMs) {
       this.#schedule();
       return;

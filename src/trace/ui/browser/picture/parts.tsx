@@ -35,7 +35,7 @@ interface ThingButtonProps extends PartProps {
   readonly label: string;
 }
 
-/** Chooses a thing. `data-key` tells the wires where it is. */
+/** Selects a thing. The wires find it by `data-key`. */
 function ThingButton({ state, thing, class: name, label, children }: ThingButtonProps) {
   const chosen = state.filter.value.thing;
   const key = keyOf(thing);
