@@ -17,7 +17,7 @@ import { type PeerOptions, Peers } from "./network/peers.js";
 import { serveNetwork } from "./network/server.js";
 import { makeRoot, networkSocketIn } from "./root-folder.js";
 import { Containers } from "./state/containers.js";
-import { RuntimeCore } from "./state/core.js";
+import { type MachineSize, RuntimeCore } from "./state/core.js";
 import { PAUSE_IMAGE, Sandboxes } from "./state/sandboxes.js";
 import { Streams } from "./streaming/streams.js";
 
@@ -44,6 +44,8 @@ export interface RuntimeOptions extends Ctx {
   readonly traceLevel?: 1 | 2 | 3 | 4;
   /** the memory limit of all containers' processes together, in bytes; default 128 MiB */
   readonly memoryBytes?: number;
+  /** the node's capacity in /proc; default: 100 CPUs and 32 GiB, as nodes report */
+  readonly machine?: MachineSize;
   /** serves the pods' network to the node's kubelet, and joins it to that of other nodes; default: neither */
   readonly network?: NetworkOptions;
 }
@@ -70,6 +72,7 @@ export interface RunningRuntime extends AsyncDisposable {
 const DEFAULT_POD_CIDR = "10.244.0.0/16";
 const DEFAULT_PULL_MS = 400;
 const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
+const DEFAULT_MACHINE: MachineSize = { cpus: 100, memoryBytes: 32 * 1024 ** 3 };
 const DEFAULT_STREAMING_ADDRESS = "127.0.0.1:0";
 
 /**
@@ -145,6 +148,7 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
       podCidr: options.podCidr ?? DEFAULT_POD_CIDR,
       traceLevel: options.traceLevel ?? 1,
       memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
+      machine: options.machine ?? DEFAULT_MACHINE,
       ...defined({ nodeAddress: options.network?.address }),
     },
   );

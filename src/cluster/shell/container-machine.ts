@@ -7,10 +7,12 @@ import { CpuTime, Scheduler } from "./process/cpu.js";
 import { lookUp } from "./process/lookup.js";
 import { MemoryAccount, type MemoryPool } from "./process/memory-account.js";
 import type { NetworkNamespace } from "./process/network-namespace.js";
-import { procTree } from "./process/proc.js";
+import { procTree, sysTree } from "./process/proc.js";
 import {
   ForkError,
+  type KernelFiles,
   type Machine,
+  type NodeFacts,
   Process,
   type ProcessUser,
   type Program,
@@ -28,6 +30,8 @@ export interface MachineOptions {
   readonly hostname: string;
   readonly user: ProcessUser;
   readonly confinement: Confinement;
+  readonly node: NodeFacts;
+  readonly cgroup: KernelFiles;
   readonly network: NetworkNamespace;
   /** bytes; undefined: unlimited */
   readonly memoryLimit: number | undefined;
@@ -64,6 +68,8 @@ export class ContainerMachine implements Machine {
   readonly hostname;
   readonly user;
   readonly confinement;
+  readonly node;
+  readonly cgroup;
   readonly network;
   readonly memory: MemoryAccount;
   readonly cpu: CpuTime;
@@ -79,6 +85,8 @@ export class ContainerMachine implements Machine {
     this.hostname = options.hostname;
     this.user = options.user;
     this.confinement = options.confinement;
+    this.node = options.node;
+    this.cgroup = options.cgroup;
     const { uid, gid, groups } = options.user;
     options.fs.become({ uid, gid, groups, capabilities: effectiveCapabilities(uid, options.confinement) });
     this.network = options.network;
@@ -87,6 +95,7 @@ export class ContainerMachine implements Machine {
     this.#hasOwnPids = options.hasOwnPids;
     this.processes = options.processes;
     this.fs.attach("proc", procTree(this));
+    this.fs.attach("sys", sysTree(this));
   }
 
   spawn(options: SpawnOptions): Process {

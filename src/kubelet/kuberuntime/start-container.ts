@@ -1,5 +1,5 @@
 import { readdir, symlink } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { ContainerSpec, EphemeralContainerSpec, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { makeFolder } from "../../util/os/files.js";
 import { factFor } from "../../util/release/facts.js";
@@ -110,7 +110,10 @@ function targetOf({ container, podStatus }: StartRequest): Target {
     : { outcome: "ok", target: { targetId: status.containerId } };
 }
 
-/** Links the log for log collectors, which read only one folder. A failure does not stop the container. */
+/**
+ * Links the log for log collectors, which read only one folder. A failure does not stop the container.
+ * Differs: the link is relative, so that it also leads to the log in a container with another /var.
+ */
 async function linkLog(
   { options, observer }: ManagerContext,
   { pod, container, sandboxConfig }: StartRequest,
@@ -122,7 +125,7 @@ async function linkLog(
   const link = legacyLogSymlink(containerLogsDirectory, containerId, container.name, pod.metadata);
   try {
     await makeFolder(containerLogsDirectory, 0o755);
-    await symlink(join(sandboxConfig.logDirectory ?? "", logPath), link);
+    await symlink(relative(containerLogsDirectory, join(sandboxConfig.logDirectory ?? "", logPath)), link);
   } catch (error) {
     observer.logNotLinked(link, error);
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { release } from "node:os";
 import type { NodeAddress } from "../../staging/apimachinery/api/node.js";
@@ -26,12 +27,12 @@ const GO_ARCH: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
 /**
  * Mirrors pkg/kubelet/nodestatus/setters.go (MachineInfo, VersionInfo, NodeAddress), which read cAdvisor.
- * Differs: an id that cannot be read is the node's name, so that two nodes of one machine differ.
+ * Differs: the machine's id is derived from the node's name, so that two nodes of one machine differ.
  * @param addresses default: this machine's loopback address, because the kubelet's server listens only there
  */
 export function readMachineFacts(nodeName: string, addresses: readonly NodeAddress[] = LOOPBACK): MachineFacts {
   return {
-    machineId: nodeName,
+    machineId: machineIdOf(nodeName),
     bootId: readLine("/proc/sys/kernel/random/boot_id") ?? nodeName,
     kernelVersion: release(),
     osImage: osImage(),
@@ -39,6 +40,13 @@ export function readMachineFacts(nodeName: string, addresses: readonly NodeAddre
     architecture: GO_ARCH[process.arch] ?? process.arch,
     addresses,
   };
+}
+
+const MACHINE_ID_DIGITS = 32;
+
+/** /etc/machine-id of a node: its own, although several nodes share one machine. */
+export function machineIdOf(nodeName: string): string {
+  return createHash("sha256").update(nodeName).digest("hex").slice(0, MACHINE_ID_DIGITS);
 }
 
 const LOOPBACK: readonly NodeAddress[] = [{ type: "InternalIP", address: "127.0.0.1" }];

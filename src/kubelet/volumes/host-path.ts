@@ -1,5 +1,5 @@
 import { lstat, stat, writeFile } from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 import { makeFolder } from "../../util/os/files.js";
 import { VolumeSetUpError } from "./payload.js";
 import { secureJoin } from "./safe-path.js";
@@ -30,21 +30,10 @@ export async function resolveHostPath(
     throw new VolumeSetUpError(`invalid hostPath ${JSON.stringify(path)}: must be absolute and without '..'`);
   }
   if (hostPaths.kind === "real") return checked(path, path, type);
-  await makeNodeRoot(hostPaths.root);
+  await makeFolder(hostPaths.root, 0o755);
   const resolved = await secureJoin(hostPaths.root, path);
   // The runtime would create a missing path outside; created here, it stays inside.
   return checked(resolved, path, type === "" && !(await isThere(resolved)) ? "DirectoryOrCreate" : type);
-}
-
-/** The files that each Linux machine has, for pods that mount them from a simulated node. */
-const NODE_FILES = { "etc/hosts": "127.0.0.1\tlocalhost\n::1\tlocalhost\n" } as const;
-
-async function makeNodeRoot(root: string): Promise<void> {
-  if (await isThere(root)) return;
-  for (const [path, content] of Object.entries(NODE_FILES)) {
-    await makeFolder(dirname(join(root, path)), 0o755);
-    await writeFile(join(root, path), content);
-  }
 }
 
 async function checked(path: string, shown: string, type: string): Promise<string> {

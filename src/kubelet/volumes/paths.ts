@@ -15,6 +15,11 @@ export function podLogsDir(rootDir: string): string {
   return join(rootDir, "log", "pods");
 }
 
+/** `<root>/log/containers`: upstream /var/log/containers, legacyContainerLogsDir */
+export function containerLogsDir(rootDir: string): string {
+  return join(rootDir, "log", "containers");
+}
+
 /** `<root>/pods` */
 export function podsDir(rootDir: string): string {
   return join(rootDir, "pods");

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
+import { SYSTEM_BYTES } from "../../cluster/runtime/state/usage.js";
 import type { MachineUsage } from "../../kubelet/stats/machine-usage.js";
 import type { Clock } from "../../util/clock.js";
 
 /** The usage of a simulated machine's system: its kubelet and its container runtime. */
-const SYSTEM = { milliCores: 25, memoryBytes: 48 * 1024 * 1024, processes: 2 } as const;
+const SYSTEM = { milliCores: 25, memoryBytes: SYSTEM_BYTES, processes: 2 } as const;
 /** Linux' default for pid_max. */
 const MAX_PIDS = 32_768;
 const NS_PER_MS_AND_MILLI_CORE = 1_000;

@@ -1,4 +1,4 @@
-import type { HostedRuntime } from "../../cluster/runtime/host/host.js";
+import type { HostedRuntime, HostOptions } from "../../cluster/runtime/host/host.js";
 import { type CriClient, createCriClient } from "../../staging/cri/remote/create-cri-client.js";
 import type { Trace } from "../../trace/trace.js";
 import { quieterTrace } from "../../trace/view.js";
@@ -21,6 +21,8 @@ export interface NodeRuntimeOptions {
   readonly pullMs?: number;
   /** through which the cluster's embedded runtimes find each other: see `networkFolder`; undefined: there are no others */
   readonly networkFolder?: string;
+  /** an embedded runtime's containers see this capacity; default: the runtime's own */
+  readonly machine?: HostOptions["machine"];
   /** the node's address in the network of `networkFolder` */
   readonly nodeAddress?: string;
 }
@@ -70,11 +72,16 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 /** The socket has its own folder, because paths of sockets must be short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
-  { pullMs, networkFolder, nodeAddress }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder" | "nodeAddress">,
+  {
+    pullMs,
+    networkFolder,
+    nodeAddress,
+    machine,
+  }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder" | "nodeAddress" | "machine">,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
   // The kubelet's facts are the main story; the runtime's are details.
   const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
   const network = defined({ peers, address: nodeAddress });
-  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs }) });
+  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs, machine }) });
 }

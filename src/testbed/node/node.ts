@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { HostedRuntime } from "../../cluster/runtime/host/host.js";
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import type { ConfigField } from "../../kubelet/apis/config/fields.js";
@@ -9,6 +8,7 @@ import type { CertificateStore } from "../../kubelet/certificate/certificate-sto
 import type { GcPolicy } from "../../kubelet/container/generic-runtime.js";
 import { diskBytes } from "../../kubelet/nodestatus/resources.js";
 import { getDirFsInfo } from "../../kubelet/stats/fs-info.js";
+import { unitValue } from "../../staging/apimachinery/quantity.js";
 import { parseGoDuration } from "../../staging/apimachinery/time.js";
 import type { CriClient } from "../../staging/cri/remote/create-cri-client.js";
 import type { Trace } from "../../trace/trace.js";
@@ -16,7 +16,6 @@ import { traceOfNode } from "../../trace/view.js";
 import { Disposables } from "../../util/async/disposables.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
-import { writeFileAtomic } from "../../util/os/files.js";
 import type { NodeContext } from "../context.js";
 import type { Target } from "../target/target.js";
 import { openStore, prepareNode } from "./join.js";
@@ -24,6 +23,7 @@ import type { JoinPlan } from "./join-plan.js";
 import { nodeConfiguration } from "./kubelet-config.js";
 import { realUsage, simulatedUsage } from "./machine-usage.js";
 import { addressesInNetwork, claimNodeAddress } from "./node-address.js";
+import { makeNodeFiles } from "./node-files.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import { PodNetworkDialer } from "./pod-network-dialer.js";
 import { simulatedDisk } from "./simulated-disk.js";
@@ -92,6 +92,10 @@ export async function startNode(
       {
         ...options,
         runtimeRequestTimeoutMs: parseGoDuration(config.runtimeRequestTimeout),
+        machine: {
+          cpus: Math.max(1, unitValue(plan.resources.cpu)),
+          memoryBytes: unitValue(plan.resources.memory),
+        },
         ...defined({ nodeAddress }),
       },
     );
@@ -191,10 +195,9 @@ interface SimulatedMachine {
 /** Pods on the embedded runtime see a folder in place of this machine, so that they cannot read the learner's files. */
 async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine> {
   const { clock, rootDir, plan, polling, nodeAddress = "127.0.0.1" } = machine;
-  const hostsFile = join(rootDir, "hosts");
-  await writeFileAtomic(hostsFile, `127.0.0.1\tlocalhost\n${nodeAddress}\t${plan.nodeName}\n`);
+  const { root, hostsFile } = await makeNodeFiles(rootDir, { nodeName: plan.nodeName, address: nodeAddress });
   return {
-    hostPaths: { kind: "below", root: join(rootDir, "host") },
+    hostPaths: { kind: "below", root },
     ownsCgroups: true,
     hostsFile,
     getDirFsInfo: simulatedDisk(

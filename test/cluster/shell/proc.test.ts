@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
+import { usageOf } from "../../../src/cluster/runtime/state/usage.js";
 import type { Init } from "../../../src/staging/apimachinery/protobuf/fields.js";
 import { NamespaceMode, ProfileType } from "../../../src/staging/cri/messages/enums.js";
 import type { PodSandboxConfig } from "../../../src/staging/cri/messages/sandbox.js";
@@ -216,4 +217,37 @@ test("tail -f of a device waits", async () => {
   const container = lab.run({ command: ["tail", "-f", "/dev/null"] });
   await lab.settle();
   assert.equal(stateOf(container), "running");
+});
+
+const LIMITED = {
+  resources: { cpuQuota: 50_000n, cpuPeriod: 100_000n, cpuShares: 512n, memoryLimitInBytes: 64n << 20n },
+  securityContext: { namespaceOptions: OWN_PIDS },
+};
+const KERNEL: readonly (readonly [script: string, want: string])[] = [
+  ["cat /proc/self/cgroup", "0::/\n"],
+  ["cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.weight", "67108864\n50000 100000\n20\n"],
+  ["cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/cpuset.cpus.effective", "1024\n0-99\n"],
+  ["grep ^usage /sys/fs/cgroup/cpu.stat | cut -c1-13", "usage_usec 20\n"],
+  ["echo 1 > /sys/fs/cgroup/memory.max", "sh: can't create /sys/fs/cgroup/memory.max: Read-only file system\n"],
+  ["grep MemTotal /proc/meminfo; nproc; grep -c processor /proc/cpuinfo", "MemTotal:       33554432 kB\n100\n100\n"],
+  ["grep cgroup /proc/mounts", "cgroup /sys/fs/cgroup cgroup2 ro,nosuid,nodev,noexec,relatime 0 0\n"],
+  ["head -1 /proc/self/mountinfo", "1000 999 0:20 / / rw,relatime - overlay overlay rw\n"],
+  ["grep ' /sys/fs/cgroup ' /proc/self/mountinfo | cut -d' ' -f2", "1004\n"],
+  ["test $(uname -r) = $(cat /proc/sys/kernel/osrelease); echo $?", "0\n"],
+];
+for (const [script, want] of KERNEL) {
+  test(`the kernel's files: ${script}`, async () => {
+    const container = lab.run({ command: ["sleep", "infinity"], linux: LIMITED });
+    const { stdout, stderr } = await lab.sh(script, container);
+    assert.equal(stdout.toString() + stderr.toString(), want);
+  });
+}
+
+test("the cgroup's usage is that of the statistics", async () => {
+  const container = lab.run({ command: ["sleep", "infinity"], linux: LIMITED });
+  const script = "echo $(cat /sys/fs/cgroup/memory.current) $(cat /sys/fs/cgroup/pids.current)";
+  const [bytes, pids] = (await lab.sh(script, container)).stdout.toString().split(" ").map(Number);
+  // sleep, sh, the subshell of $() and its cat
+  assert.equal(pids, 4);
+  assert.ok((bytes ?? 0) > usageOf(container).memoryBytes);
 });

@@ -5,6 +5,7 @@ import type { Random } from "../../../util/random.js";
 import { HostOwners } from "../../shell/fs/host-owners.js";
 import { Scheduler } from "../../shell/process/cpu.js";
 import { MemoryPool } from "../../shell/process/memory-account.js";
+import type { NodeFacts } from "../../shell/process/process.js";
 import { notFound } from "../errors.js";
 import { ImageStore } from "../images/image-store.js";
 import { Puller } from "../images/pull.js";
@@ -17,6 +18,7 @@ import { EventHub } from "./events.js";
 import { IdIndex, NameRegister } from "./id-index.js";
 import { nodeProcesses } from "./node-processes.js";
 import type { SpecDeps } from "./spec.js";
+import { SYSTEM_BYTES, usageOf } from "./usage.js";
 
 /** The conditions in Status; the kubelet waits for both. */
 export interface Condition {
@@ -26,6 +28,9 @@ export interface Condition {
 }
 export type ConditionType = "RuntimeReady" | "NetworkReady";
 
+/** What containers see of the node's capacity. */
+export type MachineSize = Pick<NodeFacts, "cpus" | "memoryBytes">;
+
 export interface CoreOptions {
   readonly rootDir: string;
   readonly pullMs: number;
@@ -34,6 +39,7 @@ export interface CoreOptions {
   readonly traceLevel: 1 | 2 | 3 | 4;
   /** the memory limit of all containers' processes together */
   readonly memoryBytes: number;
+  readonly machine: MachineSize;
   /** see NetworkOptions */
   readonly nodeAddress?: string;
 }
@@ -57,6 +63,7 @@ export class RuntimeCore {
   readonly memory: MemoryPool;
   readonly owners = new HostOwners();
   readonly processes = nodeProcesses();
+  readonly node: NodeFacts;
   /** the addresses of pods and their listeners */
   readonly network: NodeNetwork;
   readonly events = new EventHub();
@@ -72,6 +79,8 @@ export class RuntimeCore {
     this.trace = deps.trace;
     this.time = new NanoTime(deps.clock);
     this.memory = new MemoryPool(options.memoryBytes);
+    const used = () => [...this.containers.values()].reduce((sum, one) => sum + usageOf(one).memoryBytes, SYSTEM_BYTES);
+    this.node = { ...options.machine, usedBytes: used, startedMs: deps.clock.now() };
     this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
     const { podCidr, traceLevel, nodeAddress } = options;
     this.network = new NodeNetwork({ ...deps, traceLevel }, new Addresses(podCidr), nodeAddress);
@@ -80,8 +89,8 @@ export class RuntimeCore {
 
   /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
-    const { clock, random, trace, images, scheduler, memory, owners, processes } = this;
-    return { clock, random, trace, images, scheduler, memory, owners, processes };
+    const { clock, random, trace, images, scheduler, memory, owners, processes, node } = this;
+    return { clock, random, trace, images, scheduler, memory, owners, processes, node };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

@@ -60,7 +60,8 @@ export class RunningContainer {
   /** undefined without `tty` */
   readonly terminal: Terminal | undefined;
   readonly #listeners = new Set<OutputListener>();
-  #isOutOfMemory = false;
+  /** processes that were killed because memory ran out */
+  outOfMemoryKills = 0;
   #isStdinClosed = false;
 
   /**
@@ -74,7 +75,7 @@ export class RunningContainer {
     this.env = spec.env;
     this.cwd = spec.cwd;
     this.machine.memory.onKill = (victim, reason) => {
-      this.#isOutOfMemory = true;
+      this.outOfMemoryKills++;
       spec.onOutOfMemory(victim, reason, this.machine);
     };
     this.stdin = hasStdin && !hasTerminal ? new Pipe(this.machine.memory) : undefined;
@@ -145,7 +146,7 @@ export class RunningContainer {
     this.log?.close();
     this.closeStdin();
     this.machine.memory.close();
-    return { exitCode: exitCodeOf(status), isOutOfMemory: this.#isOutOfMemory };
+    return { exitCode: exitCodeOf(status), isOutOfMemory: this.outOfMemoryKills > 0 };
   }
 
   /** Ends the input of the first process. Safe to call twice. */

@@ -10,12 +10,14 @@ import type { HostMount } from "../../shell/fs/nodes.js";
 import type { Scheduler } from "../../shell/process/cpu.js";
 import { DEFAULT_PATH } from "../../shell/process/lookup.js";
 import type { MemoryPool } from "../../shell/process/memory-account.js";
+import type { NodeFacts } from "../../shell/process/process.js";
 import { ProcessTable } from "../../shell/process/process-table.js";
 import { invalid } from "../errors.js";
 import type { ImageUsage } from "../images/definition.js";
 import type { ImageStore } from "../images/image-store.js";
 import { CriLog } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
+import { cgroupFiles } from "./cgroup.js";
 import type { Container } from "./container.js";
 import { withDevices } from "./devices.js";
 import { reportKills } from "./out-of-memory.js";
@@ -28,6 +30,7 @@ export interface SpecDeps extends Ctx {
   readonly scheduler: Scheduler;
   readonly memory: MemoryPool;
   readonly owners: HostOwners;
+  readonly node: NodeFacts;
   /** the node's PID namespace */
   readonly processes: ProcessTable;
 }
@@ -72,6 +75,8 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       hostname,
       user,
       confinement: confinementOf(config, sandbox.config),
+      node: deps.node,
+      cgroup: cgroupFiles(container, deps.node.cpus),
       network: sandbox.network,
       memoryLimit: limit > 0 ? limit : undefined,
       killsTogether: container.resources?.unified["memory.oom.group"] === "1",

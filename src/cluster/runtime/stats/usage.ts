@@ -1,32 +1,8 @@
 import type { Init } from "../../../staging/apimachinery/protobuf/fields.js";
 import type { ContainerStats, PodSandboxStats } from "../../../staging/cri/messages/stats.js";
-import { NS_PER_UNIT } from "../../shell/process/cpu.js";
 import type { Container, Sandbox } from "../state/container.js";
 import type { RuntimeCore } from "../state/core.js";
-
-/** The CPU time of a container's start: its runtime and its first process. */
-const START_NS = 20_000_000;
-/** The memory of any process: its stack and the pages of its program. */
-const BASE_BYTES_PER_PROCESS = 512 * 1024;
-/** The kernel counts the pages of a cgroup. */
-const PAGE_BYTES = 4096;
-
-interface Usage {
-  readonly processes: number;
-  readonly coreNanoSeconds: number;
-  readonly memoryBytes: number;
-}
-
-function usageOf({ isRunning, running }: Container): Usage {
-  if (!isRunning || running === undefined) return { processes: 0, coreNanoSeconds: 0, memoryBytes: 0 };
-  const { machine, load } = running;
-  const { own, cpu, memory } = machine;
-  return {
-    processes: own.size,
-    coreNanoSeconds: START_NS + cpu.usedUnits * NS_PER_UNIT + load.coreNanoSeconds,
-    memoryBytes: own.size * BASE_BYTES_PER_PROCESS + Math.ceil(memory.usedBytes / PAGE_BYTES) * PAGE_BYTES,
-  };
-}
+import { type Usage, usageOf } from "../state/usage.js";
 
 /** The bytes of a container's writable layer. */
 export function writtenBytes({ running }: Container): number {

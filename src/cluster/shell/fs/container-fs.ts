@@ -5,6 +5,7 @@ import { FsError } from "./fs-error.js";
 import { HostFiles, type HostPlace } from "./host-files.js";
 import { type FileOwner, HostOwners } from "./host-owners.js";
 import { Layer } from "./layer.js";
+import type { mountsText } from "./mount-table.js";
 import {
   copyFor,
   type DirectoryNode,
@@ -100,15 +101,9 @@ export class ContainerFs {
     if (this.#tree.root.children.get(name)?.type !== "mount") this.#tree.own(root.steps)?.children.set(name, tree);
   }
 
-  /** The mounts as /proc/mounts shows them. */
-  mountLines(): string {
-    const lines = this.#mounts.map(({ containerPath, isReadonly }) => {
-      const type = this.isTmpfs(containerPath) ? "tmpfs tmpfs" : "/dev/kubelab ext4";
-      const [device = "", name = ""] = type.split(" ");
-      return `${device} ${containerPath} ${name} ${isReadonly ? "ro" : "rw"},relatime 0 0\n`;
-    });
-    const root = this.#tree.isReadonly ? "ro" : "rw";
-    return `overlay / overlay ${root},relatime 0 0\nproc /proc proc rw,nosuid,nodev,noexec,relatime 0 0\n${lines.join("")}`;
+  /** The content of /proc/PID/mounts or /proc/PID/mountinfo. */
+  mountTable(format: typeof mountsText): string {
+    return format(this.#tree.isReadonly, this.#mounts, ({ containerPath }) => this.isTmpfs(containerPath));
   }
 
   /** bytes written to the layer */

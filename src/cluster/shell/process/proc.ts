@@ -1,3 +1,5 @@
+import { release } from "node:os";
+import { mountInfoText, mountsText } from "../fs/mount-table.js";
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
 import { type Confinement, capabilityMask, effectiveCapabilities, permitsTrace } from "./confinement.js";
@@ -9,7 +11,7 @@ const SYSCTLS: Readonly<Record<string, string>> = {
   "fs.file-max": "9223372036854775807",
   "fs.mqueue.msg_max": "10",
   "kernel.msgmax": "8192",
-  "kernel.osrelease": "6.1.0-kubelab",
+  "kernel.osrelease": release(),
   "kernel.ostype": "Linux",
   "kernel.pid_max": "4194304",
   "kernel.sem": "32000\t1024000000\t500\t32000",
@@ -32,12 +34,15 @@ export function procTree(machine: Machine): DirectoryNode {
   const nowMs = clock.now();
   const sysctls = { ...SYSCTLS, "kernel.hostname": machine.hostname, ...machine.confinement.sysctls };
   const fixed: Readonly<Record<string, () => FsNode>> = {
-    cpuinfo: () => virtualFile(nowMs, "processor\t: 0\nmodel name\t: kubelab\n"),
+    cpuinfo: () => virtualFile(nowMs, cpuInfo(machine)),
     filesystems: () => virtualFile(nowMs, "nodev\tproc\nnodev\ttmpfs\n\text4\n"),
+    loadavg: () => virtualFile(nowMs, `0.00 0.00 0.00 1/${processes.entries().length} ${processes.lastPid}\n`),
+    meminfo: () => virtualFile(nowMs, memInfo(machine)),
     mounts: () => virtualLink(nowMs, "self/mounts"),
     self: () => virtualLink(nowMs, String([...machine.own].at(-1)?.pid ?? 1)),
     sys: () => sysctlFolder(nowMs, sysctls, ""),
-    version: () => virtualFile(nowMs, "Linux version 6.1.0-kubelab\n"),
+    uptime: () => virtualFile(nowMs, upTime(machine)),
+    version: () => virtualFile(nowMs, `Linux version ${release()} (kubelab)\n`),
   };
   return virtualFolder(
     nowMs,
@@ -56,7 +61,10 @@ function processFolder(machine: Machine, nowMs: number, name: string): FsNode | 
   return fixedFolder(nowMs, {
     cmdline: () => virtualFile(nowMs, argv.map((word) => `${word}\0`).join("")),
     comm: () => virtualFile(nowMs, `${comm}\n`),
-    mounts: () => virtualFile(nowMs, (owner ?? machine).fs.mountLines()),
+    // The root of the cgroup namespace, which containers have of their own with cgroups v2.
+    cgroup: () => virtualFile(nowMs, "0::/\n"),
+    mountinfo: () => virtualFile(nowMs, (owner ?? machine).fs.mountTable(mountInfoText)),
+    mounts: () => virtualFile(nowMs, (owner ?? machine).fs.mountTable(mountsText)),
     oom_score_adj: () => virtualFile(nowMs, `${owner?.confinement.oomScoreAdj ?? SANDBOX_OOM_SCORE}\n`),
     root: () => rootOf(machine, nowMs, owner),
     status: () => virtualFile(nowMs, statusText(machine, comm, Number(name), task)),
@@ -106,6 +114,42 @@ function statusText({ processes }: Machine, comm: string, pid: number, task: Tas
     ["Seccomp_filters", confinement.seccomp === 2 ? 1 : 0],
   ];
   return fields.map(([name, value]) => `${name}:\t${value}\n`).join("");
+}
+
+/** /sys of a container: its cgroup. Differs: without devices and the kernel's modules. */
+export function sysTree(machine: Machine): DirectoryNode {
+  const nowMs = machine.clock.now();
+  const entries = Object.entries(machine.cgroup);
+  const cgroup = Object.fromEntries(entries.map(([name, text]) => [name, () => virtualFile(nowMs, `${text()}\n`)]));
+  const fs = () => fixedFolder(nowMs, { cgroup: () => fixedFolder(nowMs, cgroup) });
+  return fixedFolder(nowMs, { fs });
+}
+
+function cpuInfo({ node }: Machine): string {
+  const one = (cpu: number) => `processor\t: ${cpu}\nmodel name\t: kubelab\ncpu cores\t: ${node.cpus}\n\n`;
+  return Array.from({ length: node.cpus }, (_, cpu) => one(cpu)).join("");
+}
+
+/** As a container sees it: the memory of the node, not its own limit. */
+function memInfo({ node: { memoryBytes, usedBytes } }: Machine): string {
+  const free = Math.max(0, memoryBytes - usedBytes());
+  const fields = {
+    MemTotal: memoryBytes,
+    MemFree: free,
+    MemAvailable: free,
+    Buffers: 0,
+    Cached: 0,
+    SwapTotal: 0,
+    SwapFree: 0,
+  };
+  return Object.entries(fields)
+    .map(([name, bytes]) => `${`${name}:`.padEnd(15)} ${String(Math.floor(bytes / 1024)).padStart(8)} kB\n`)
+    .join("");
+}
+
+function upTime({ clock, node }: Machine): string {
+  const seconds = ((clock.now() - node.startedMs) / 1000).toFixed(2);
+  return `${seconds} ${seconds}\n`;
 }
 
 /** The folder of the sysctls that begin with `prefix`: `kernel.` */

@@ -44,6 +44,10 @@ export class ProcessTable {
   /** @param parent the namespace above: the node's */
   constructor(readonly parent?: ProcessTable) {}
 
+  get lastPid(): number {
+    return this.#lastPid;
+  }
+
   nextPid(): number {
     this.#lastPid++;
     return this.#lastPid;

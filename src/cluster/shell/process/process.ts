@@ -82,6 +82,18 @@ export interface ProcessUser {
   readonly name: string;
 }
 
+/** Files of the kernel by name: each has its content when it is read, without the last newline. */
+export type KernelFiles = Readonly<Record<string, () => string>>;
+
+/** The node, as its containers see it. */
+export interface NodeFacts {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly usedBytes: () => number;
+  /** Unix ms */
+  readonly startedMs: number;
+}
+
 /** The shared environment of a container's processes. */
 export interface Machine {
   readonly fs: ContainerFs;
@@ -90,6 +102,9 @@ export interface Machine {
   readonly hostname: string;
   readonly user: ProcessUser;
   readonly confinement: Confinement;
+  readonly node: NodeFacts;
+  /** the files of its cgroup */
+  readonly cgroup: KernelFiles;
   /** the processes that its own ones see */
   readonly processes: ProcessTable;
   /** the running processes of this container, the youngest last */

@@ -1,3 +1,4 @@
+import { release } from "node:os";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
 import { execInPlace } from "../process/exec.js";
@@ -258,7 +259,7 @@ export async function uname(self: Self): Promise<number> {
   const parts: readonly (readonly [string, string])[] = [
     ["s", "Linux"],
     ["n", self.machine.hostname],
-    ["r", "6.1.0-kubelab"],
+    ["r", release()],
     ["v", "#1 SMP"],
     ["m", "x86_64"],
     ["o", "GNU/Linux"],
@@ -270,7 +271,7 @@ export async function uname(self: Self): Promise<number> {
 
 /** `nproc` */
 export async function nproc(self: Self): Promise<number> {
-  await print(self, "1\n");
+  await print(self, `${self.machine.node.cpus}\n`);
   return 0;
 }
 

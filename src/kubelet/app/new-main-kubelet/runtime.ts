@@ -19,7 +19,7 @@ import { NodeImages } from "../../sync/node-images.js";
 import { PodCidr } from "../../sync/pod-cidr.js";
 import { RuntimeState } from "../../sync/runtime-state.js";
 import { RuntimeUp } from "../../sync/runtime-up.js";
-import { podLogsDir } from "../../volumes/paths.js";
+import { containerLogsDir, podLogsDir } from "../../volumes/paths.js";
 import type { Later } from "./inputs.js";
 import type { WithProbes } from "./probes.js";
 
@@ -102,6 +102,7 @@ function newRuntimeManager(
       kubeVersion,
       runtimeName: cri.version.runtimeName,
       podLogsDirectory: podLogsDir(rootDir),
+      containerLogsDirectory: containerLogsDir(rootDir),
       seccompProfileRoot: join(rootDir, "seccomp"),
       memoryCapacityBytes: unitValue(resources.memory),
       serializeImagePulls,

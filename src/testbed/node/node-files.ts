@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+import { chmod, lstat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { machineIdOf } from "../../kubelet/nodestatus/machine.js";
+import { makeFolder } from "../../util/os/files.js";
+
+/** The folders of each Linux machine that pods mount or look into, with their modes; default 0755. */
+const FOLDERS: Readonly<Record<string, number | undefined>> = {
+  etc: undefined,
+  home: undefined,
+  opt: undefined,
+  root: 0o700,
+  run: undefined,
+  tmp: 0o1777,
+  usr: undefined,
+  "var/lib/kubelet/pods": undefined,
+  "var/log/containers": undefined,
+  "var/log/pods": undefined,
+};
+
+/** The kubelet's folders as its own code names them, and their places on the node. */
+const KUBELET_FOLDERS = { log: "var/log", pods: "var/lib/kubelet/pods" } as const;
+
+/**
+ * Makes the root folder of a simulated node: `<rootDir>/host`. What the kubelet writes below `<rootDir>/log` and
+ * `<rootDir>/pods` is there at upstream's paths, /var/log and /var/lib/kubelet/pods, so that a DaemonSet that collects logs
+ * finds them. Its keys and checkpoints stay outside.
+ * @returns the root folder, and its hosts file
+ */
+export async function makeNodeFiles(
+  rootDir: string,
+  { nodeName, address }: { readonly nodeName: string; readonly address: string },
+): Promise<{ readonly root: string; readonly hostsFile: string }> {
+  const root = join(rootDir, "host");
+  await Promise.all(Object.keys(FOLDERS).map((path) => makeFolder(join(root, path), 0o755)));
+  const modes = Object.entries(FOLDERS).filter(([, mode]) => mode !== undefined);
+  const hostsFile = join(root, "etc/hosts");
+  const files: Readonly<Record<string, string>> = {
+    "etc/hosts": `127.0.0.1\tlocalhost\n${address}\t${nodeName}\n`,
+    "etc/hostname": `${nodeName}\n`,
+    "etc/machine-id": `${machineIdOf(nodeName)}\n`,
+    "etc/os-release": osRelease(),
+  };
+  await Promise.all([
+    ...modes.map(([path, mode]) => chmod(join(root, path), mode ?? 0)),
+    ...Object.entries(files).map(([path, text]) => writeFile(join(root, path), text)),
+    ...Object.entries(KUBELET_FOLDERS).map(([name, path]) => link(join(rootDir, name), join("host", path))),
+  ]);
+  return { root, hostsFile };
+}
+
+/** A kubelet of an earlier release may have left a folder in its place, which stays. */
+async function link(path: string, target: string): Promise<void> {
+  if ((await lstat(path).catch(() => undefined)) !== undefined) return;
+  await makeFolder(dirname(path));
+  await symlink(target, path);
+}
+
+/** This machine's, from which the node's status has its OS image. */
+function osRelease(): string {
+  try {
+    return readFileSync("/etc/os-release", "utf8");
+  } catch {
+    return `PRETTY_NAME="${process.platform}"\n`; // not Linux
+  }
+}
