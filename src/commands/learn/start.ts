@@ -6,7 +6,7 @@ import { LocalizedError } from "../../util/i18n/message-error.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
 import { type LearnContext, labNamed } from "./context.js";
 import { embeddedOnly, type LearnFlags, realTarget } from "./flags.js";
-import { findLabOrFolder } from "./own/own-lab.js";
+import { agreeToCommands, findLabOrFolder } from "./own/own-lab.js";
 import { resumeLines } from "./play/resume.js";
 import type { UnattendedOptions } from "./play/unattended.js";
 import { standingIn } from "./standing.js";
@@ -31,6 +31,7 @@ export async function startLab(here: LearnContext, given: LearnFlags, word: stri
   if (flags.exam !== undefined && (flags.yes === true || flags.detach === true || !canAsk(env))) {
     throw new LocalizedError("USAGE", env.say("examNeedsTerminal"), env.say("examNeedsTerminalHint"));
   }
+  await agreeToCommands(env, lab, flags.yes !== true && canAsk(env));
   if (flags.yes === true) {
     const { runUnattended } = await import("./play/unattended.js");
     const options: UnattendedOptions = flags.answers === undefined ? flags : { ...flags, answersFile: flags.answers };

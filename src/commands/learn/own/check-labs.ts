@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Compiled, LabProblem } from "../../../lab/labs/format/compile.js";
+import { printable } from "../../../trace/terminal/text.js";
 import { defined } from "../../../util/defined.js";
 import { fileErrorMessage } from "../../../util/i18n/file-error.js";
 import { formatMessage, LocalizedError } from "../../../util/i18n/message-error.js";
@@ -49,7 +50,7 @@ export function printProblems(
   for (const { file, line, message } of problems) {
     const name = asGiven(context.cwd, file);
     const place = line === undefined ? name : `${name}:${line}`;
-    context.streams[stream].write(`${place}: ${message}\n`);
+    context.streams[stream].write(`${printable(`${place}: ${message}`)}\n`);
   }
   return problems;
 }

@@ -1,4 +1,6 @@
 import { stat } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { labFolderPrefix } from "../../../lab/labs/environment/orphaned-processes.js";
 import { type LabSummary, summaryOf } from "../../../lab/labs/format/library.js";
 import type { Progress } from "../../../lab/labs/progress/progress.js";
 import { LabError } from "../../../util/errors.js";
@@ -41,6 +43,27 @@ export async function findLabOrFolder(env: LearnContext, word: string): Promise<
   const summaries = [...library.summaries, lab];
   const load = async (wanted: string) => (wanted === id ? own : library.load(wanted));
   return { env: env.withLibrary({ summaries, load }), lab };
+}
+
+/**
+ * Says what a lab that kubelab does not ship can do, and asks before it is first played. Without a terminal it only says so.
+ * @throws LabError DECLINED
+ */
+export async function agreeToCommands({ context, say, store, notice }: LearnContext, lab: LabSummary, asks: boolean) {
+  const { folder } = lab;
+  if (folder === undefined || (await store.of(lab)) !== undefined) return;
+  const sentence = say("ownLabCommands", { folder, user: userName(context.env), below: labFolderPrefix() });
+  if (!asks) return notice(sentence);
+  if (await context.confirm(`${sentence} ${say("ownLabAsk")}`, { flag: "--yes" })) return;
+  throw new LocalizedError("DECLINED", say("declined"), say("ownLabDeclined", { folder }));
+}
+
+function userName(env: Readonly<Record<string, string | undefined>>): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env["USER"] ?? "?"; // an ID without a row in /etc/passwd
+  }
 }
 
 /** The labs of the learner's own that were begun, unless their folders are gone or have mistakes. */

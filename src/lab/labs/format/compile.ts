@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { printable } from "../../../trace/terminal/text.js";
 import { defined } from "../../../util/defined.js";
 import { type Say, sayIn } from "../../../util/i18n/catalogue.js";
 import { fileErrorMessage } from "../../../util/i18n/file-error.js";
@@ -78,13 +79,19 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
   }
   for (const name of FILES) {
     try {
-      contents.set(name, await readRegularFile(join(folder, name)));
+      contents.set(name, (await readRegularFile(join(folder, name))).replaceAll("\r\n", "\n"));
     } catch (error) {
       problems.push({ file: join(folder, name), message: formatMessage(fileErrorMessage(error), say) });
     }
   }
+  const hidden = [...contents].flatMap(([name, text]) => controlProblems(text, join(folder, name), say));
+  // Before any message quotes such a text.
+  if (hidden.length > 0) return { problems: hidden, names: {}, folder };
   const yaml = contents.get("lab.yaml");
   const parsed = yaml === undefined ? undefined : parseChecked(yaml, definition, say);
+  if (hasControl(parsed?.source)) {
+    return { problems: [{ file: join(folder, "lab.yaml"), message: say("labControl") }], names: {}, folder };
+  }
   const outline = outlineOf(parsed?.source);
   add("lab.yaml", parsed?.problems ?? []);
   if (parsed?.value !== undefined && !isNamedAfter(basename(resolve(folder)), parsed.value.id)) {
@@ -111,6 +118,19 @@ export async function compileLab(folder: string, options: CompileOptions = {}): 
   const common = { problems: sorted(problems), names: namesIn(parsed?.source, yaml ?? ""), folder };
   if (problems.length > 0 || parsed?.value === undefined || en === undefined || zh === undefined) return common;
   return { ...common, lab: { definition: parsed.value, text: { en, zh } } };
+}
+
+/** The first line with a control character, which could rule the learner's terminal. */
+function controlProblems(text: string, file: string, say: Say): LabProblem[] {
+  const line = text.split("\n").findIndex((one) => hasControl(one)) + 1;
+  return line === 0 ? [] : [{ file, line, message: say("labControl") }];
+}
+
+/** Whether a text in a parsed file has one, written as an escape: `"\e[2J"`. */
+function hasControl(value: unknown): boolean {
+  if (typeof value === "string") return printable(value) !== value;
+  if (Array.isArray(value)) return value.some(hasControl);
+  return isRecord(value) && Object.entries(value).some(([key, one]) => hasControl(key) || hasControl(one));
 }
 
 /** `heartbeats`, or `01-heartbeats` */

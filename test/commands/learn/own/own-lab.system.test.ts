@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import type { LearnContext } from "../../../../src/commands/learn/context.js";
 import { newLab } from "../../../../src/commands/learn/own/new-lab.js";
-import { begunOwnLab, begunOwnLabs, findLabOrFolder } from "../../../../src/commands/learn/own/own-lab.js";
+import {
+  agreeToCommands,
+  begunOwnLab,
+  begunOwnLabs,
+  findLabOrFolder,
+} from "../../../../src/commands/learn/own/own-lab.js";
 import { compileLab } from "../../../../src/lab/labs/format/compile.js";
 import type { LabLibrary } from "../../../../src/lab/labs/format/library.js";
 import { openLibrary } from "../../../../src/lab/labs/format/open-library.js";
@@ -26,6 +31,11 @@ async function environment() {
 }
 
 describe("a lab of one's own", () => {
+  test("a new one under /proc is refused, not tried for ever", async () => {
+    const { env } = await environment();
+    await assert.rejects(newLab(env, "/proc/kubelab/mine"), { code: "BAD_FILE" });
+  });
+
   test("a new one has no mistakes, and is found by its folder", async () => {
     const { env, cwd, printed } = await environment();
     await newLab(env, "07-my-lab");
@@ -82,6 +92,26 @@ describe("a lab of one's own", () => {
     await assert.rejects(findLabOrFolder(env, "./nowhere"), { message: /no such file or folder/ });
   });
 
+  test("before its first command a lab from elsewhere asks, until it was begun", async () => {
+    const { env, cwd } = await environment();
+    await newLab(env, "mine");
+    const { lab } = await findLabOrFolder(env, "./mine");
+    const store = new ProgressStore({ XDG_STATE_HOME: cwd }, new FakeClock());
+    const asked: string[] = [];
+    const confirm = (answer: boolean) => async (question: string) => asked.push(question) > 0 && answer;
+    const at = (answer: boolean) => {
+      const context = { ...env.context, env: {}, confirm: confirm(answer) };
+      return { ...env, store, context } as unknown as LearnContext;
+    };
+    await assert.rejects(agreeToCommands(at(false), lab, true), { code: "DECLINED", hint: /mine\/lab\.yaml/ });
+    await agreeToCommands(at(true), lab, true);
+    assert.match(asked[0] ?? "", /^The commands of this lab come from .*mine\. .* Play it\?$/);
+    await agreeToCommands(at(false), (await findLabOrFolder(env, "tour")).lab, true);
+    await store.begin(lab, 1);
+    await agreeToCommands(at(false), lab, true);
+    assert.equal(asked.length, 2);
+  });
+
   test("a lab that cannot be set up is to be started again, which keeps its best result", async () => {
     const { env, cwd } = await environment();
     await newLab(env, "mine");
@@ -91,6 +121,7 @@ describe("a lab of one's own", () => {
     const line = ["learn", "start", "./mine", "--yes", "--answers", "answers.yaml"];
     const { code, stderr } = await runInProcess(line, { cwd });
     assert.equal(code, 1);
+    assert.match(stderr, /The commands of this lab come from \S*mine\. They run as \S+ in a new folder/);
     assert.match(stderr, /the lab itself has an error[\s\S]*Start it again: kubelab learn start \S*mine/);
     assert.doesNotMatch(stderr, /learn reset/);
   });

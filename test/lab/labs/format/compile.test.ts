@@ -31,6 +31,27 @@ test("a lab for any cluster says what it makes, or that it makes nothing", async
   }
 });
 
+const ESC = "\u001b";
+const CONTROLS: readonly (readonly [what: string, files: LabFiles, place: string])[] = [
+  ["an escape sequence", { "en.md": `${TINY_EN}\n${ESC}[2J` }, `en.md:${TINY_EN.split("\n").length + 1}`],
+  ["one of a single character", { "zh.md": `\u009b31m${TINY_ZH}` }, "zh.md:1"],
+  ["text from right to left", { "en.md": `\u202e${TINY_EN}` }, "en.md:1"],
+  ["one in YAML", { "lab.yaml": `${TINY_YAML}# ${ESC}c\n` }, `lab.yaml:${TINY_YAML.split("\n").length}`],
+  ["an escape of YAML", { "lab.yaml": TINY_YAML.replace("oneOf: [atlas,", 'oneOf: ["\\e[2J",') }, "lab.yaml:undefined"],
+];
+for (const [what, files, place] of CONTROLS) {
+  test(`a control character is the only mistake that is reported: ${what}`, async () => {
+    const { problems, lab } = await compileTiny(files);
+    const found = problems.map(({ file, line, message }) => `${basename(file)}:${line} ${message}`);
+    assert.deepEqual(found, [`${place} control characters, which could rule the terminal, are not allowed here`]);
+    assert.equal(lab, undefined);
+  });
+}
+
+test("lines may end as on Windows", async () => {
+  assert.deepEqual((await compileTiny({ "en.md": TINY_EN.replaceAll("\n", "\r\n") })).problems, []);
+});
+
 test("of broken YAML only the first error is reported: the others follow from it", async () => {
   const yaml = TINY_YAML.replace("- run: kubelab lab begin", '- { run: sh -c "a {{node}}" }');
   const { problems } = await compileTiny({ "lab.yaml": yaml });
