@@ -16,7 +16,10 @@ export function chooseValues(lab: LabDefinition, seed: number): Values {
 
 /** Replaces `{{name}}` with values; a name without a value stays. */
 export function fill(text: string, values: Values): string {
-  return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
+  return text.replace(
+    /\{\{(\w+)\}\}/g,
+    (whole, name: string) => (Object.hasOwn(values, name) ? values[name] : undefined) ?? whole,
+  );
 }
 
 /** Replaces variables in every text of a structure. */

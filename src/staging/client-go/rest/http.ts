@@ -78,7 +78,13 @@ export class HttpTransport {
       if (signal.aborted) return reject(signal.reason);
       const { method, headers } = exchange;
       const agent = exchange.isWatch === true ? this.#watchAgent : this.#agent;
-      const request = httpsRequest({ ...this.#options, agent, method, path: this.#basePath + exchange.path, headers });
+      const request = httpsRequest({
+        ...this.#options,
+        agent,
+        method,
+        path: escaped(this.#basePath + exchange.path),
+        headers,
+      });
       // Stays registered until the response has ended, because an abort also ends a body that is still arriving, such as a watch.
       const link = onAbort(signal, () => request.destroy(signal.reason));
       request.once("close", () => link[Symbol.dispose]());
@@ -95,6 +101,13 @@ export class HttpTransport {
   close(): void {
     for (const agent of [this.#agent, this.#watchAgent]) if (agent instanceof KeepingAgent) agent.destroy();
   }
+}
+
+/** A path with the characters escaped that no request line can have, such as a space in a name that a user wrote. */
+function escaped(path: string): string {
+  return path.replace(/[^\x21-\x7e]+/g, (part) =>
+    [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
+  );
 }
 
 /** Keeps connections open. The agents for requests and watches share their TLS sessions. */

@@ -434,3 +434,19 @@ test("each request is observed: with the time until its answer, a watch without 
     { method: "GET", host, status: undefined, durationMs: 0 },
   ]);
 });
+
+const PATHS: readonly (readonly [path: string, sent: string])[] = [
+  ["/api/v1/namespaces/a b", "/api/v1/namespaces/a%20b"],
+  ["/api/v1/pods?labelSelector=a in (b)", "/api/v1/pods?labelSelector=a%20in%20(b)"],
+  ["/api/v1/ä%20\u4e2d\r\n", "/api/v1/%C3%A4%20%E4%B8%AD%0D%0A"],
+];
+test.each(PATHS)("a path that no request line can have is escaped: %j", async (path, sent) => {
+  await using server = await startHttpsServer(await makeLeaf(ca), () => ({ status: 404, body: {} }));
+  const { client: kube } = client({ server: server.url, caPem: ca.certificatePem, token: TOKEN });
+  await using _kube = kube;
+  await kube.request({ method: "GET", path });
+  assert.deepEqual(
+    server.seen.map((one) => one.path),
+    [sent],
+  );
+});
