@@ -50,7 +50,7 @@ for (const [command, input, want] of TABLE) {
 const REFUSED = [
   ["tr", "tr: missing operand\n"],
   ["tr a ''", "tr: STRING2 cannot be empty\n"],
-  ["tr -q a b", "tr: unrecognized option '-q'\n"],
+  ["tr -q a b", "tr: invalid option -- 'q'\n"],
 ] as const;
 for (const [command, want] of REFUSED) {
   test(`${command} is refused`, async () => {

@@ -2,7 +2,7 @@ import type { Clock } from "../../../util/clock.js";
 import { Access } from "./access.js";
 import { DiskUse } from "./disk-use.js";
 import { FsError } from "./fs-error.js";
-import { HostFiles, type HostPlace } from "./host-files.js";
+import { type FileSystemSpace, HostFiles, type HostPlace, spaceAt } from "./host-files.js";
 import { type FileOwner, HostOwners } from "./host-owners.js";
 import { Layer } from "./layer.js";
 import type { mountsText } from "./mount-table.js";
@@ -399,6 +399,13 @@ export class ContainerFs {
   isTmpfs(path: string): boolean {
     const place = this.#find(path);
     return place.kind === "host" && this.host.isTmpfs(place);
+  }
+
+  /** The space of a mount; the container's own layer is on the machine's disk. Nothing for what the kernel provides. */
+  space(path: string): FileSystemSpace {
+    const place = this.#find(path);
+    if (place.kind === "host") return this.host.space(place);
+    return path === "/" ? spaceAt("/") : { totalBytes: 0, freeBytes: 0 };
   }
 
   chmod(path: string, mode: number): void {

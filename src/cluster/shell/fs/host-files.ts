@@ -121,6 +121,11 @@ export class HostFiles {
     this.#change(place, (path) => chmodSync(path, mode));
   }
 
+  /** The space of the file system, in bytes. */
+  space(place: HostPlace): FileSystemSpace {
+    return this.#try(place, () => spaceAt(this.path(place)));
+  }
+
   isTmpfs(place: HostPlace): boolean {
     return this.#try(place, () => statfsSync(this.path(place)).type === TMPFS_MAGIC);
   }
@@ -214,4 +219,16 @@ export class HostFiles {
       throw fromHost(error, this.#shown(place));
     }
   }
+}
+
+/** In bytes. */
+export interface FileSystemSpace {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
+/** The space of the file system of the machine that has this path. */
+export function spaceAt(path: string): FileSystemSpace {
+  const { blocks, bavail, bsize } = statfsSync(path);
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
 }

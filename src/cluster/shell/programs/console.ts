@@ -30,7 +30,7 @@ export interface ParsedArgs {
   /** short options by letter, with their value or "" */
   readonly options: ReadonlyMap<string, string>;
   readonly rest: readonly string[];
-  /** an unknown option */
+  /** the words for an option that is not known: `invalid option -- 'Z'`, `unrecognized option '--foo'` */
   readonly unknown?: string;
 }
 
@@ -51,7 +51,10 @@ export function parseArgs(args: readonly string[], spec: string): ParsedArgs {
     for (let i = 1; i < arg.length; i++) {
       const letter = arg.charAt(i);
       const place = letter === ":" ? -1 : spec.indexOf(letter);
-      if (place < 0) return { options, rest: args.slice(at), unknown: arg };
+      if (place < 0) {
+        const unknown = letter === "-" ? `unrecognized option '${arg}'` : `invalid option -- '${letter}'`;
+        return { options, rest: args.slice(at), unknown };
+      }
       if (spec[place + 1] !== ":") {
         options.set(letter, "");
         continue;

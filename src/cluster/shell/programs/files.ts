@@ -1,8 +1,7 @@
-import { withoutEnding } from "../../../util/text/linear-text.js";
 import { errorText, FsError } from "../fs/fs-error.js";
 import { changedMode } from "../fs/mode.js";
 import { NEW_FILE_MODE } from "../fs/open-file.js";
-import { baseName, resolvePath } from "../fs/paths.js";
+import { resolvePath } from "../fs/paths.js";
 import type { FileStat } from "../fs/stat.js";
 import { AccountNames } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
@@ -15,7 +14,7 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 /** `ls [-l] [-a] [-A] [-1] [-d] [-L] [-n] [-R] [FILE...]` */
 export async function ls(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "laA1dRhtrFinsSL");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const { fs } = self.machine;
   const names = rest.length === 0 ? ["."] : rest;
   const listing: Listing = { options, names: new AccountNames(fs) };
@@ -118,7 +117,7 @@ function ownerText({ uid, gid }: FileStat, names: AccountNames | undefined): str
 /** `mkdir [-p] FOLDER...` */
 export async function mkdir(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "pm:");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const wanted = options.get("m");
   const mode = changedMode(wanted ?? "a=rwx", 0o777, { isFolder: true, umask: self.umask });
   if (mode === undefined) return usage(self, `invalid mode '${wanted}'`);
@@ -140,7 +139,7 @@ export async function rmdir(self: Self): Promise<number> {
 /** `rm [-r] [-f] FILE...` */
 export async function rm(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "rRfi");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const isRecursive = options.has("r") || options.has("R");
   return eachPath(self, rest, "can't remove ", (path) => removePath(self, path, isRecursive, options.has("f")));
 }
@@ -158,15 +157,36 @@ function removePath(self: Self, path: string, isRecursive: boolean, isForced: bo
   }
 }
 
-/** `touch [-c] FILE...` */
+/** `touch [-cham] [-d DATE] [-r FILE] FILE...` */
 export async function touch(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "c");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "chamd:t:r:");
+  if (unknown !== undefined) return usage(self, unknown);
   const { fs, clock } = self.machine;
+  const [date, like] = [options.get("d") ?? options.get("t"), options.get("r")];
+  const given = date === undefined ? undefined : parseDate(date);
+  if (date !== undefined && given === undefined) return usage(self, `invalid date '${date}'`);
   return eachPath(self, rest, undefined, (path) => {
-    if (fs.exists(path)) fs.utimes(path, clock.now());
-    else if (!options.has("c")) fs.write(path, Buffer.alloc(0), { mode: NEW_FILE_MODE & ~self.umask });
+    const mtimeMs = given ?? (like === undefined ? clock.now() : fs.stat(resolvePath(self.cwd, like)).mtimeMs);
+    if (!fs.exists(path)) {
+      if (options.has("c")) return;
+      fs.write(path, Buffer.alloc(0), { mode: NEW_FILE_MODE & ~self.umask });
+    }
+    fs.utimes(path, mtimeMs);
   });
+}
+
+/** A date as `date -d` and `touch -d` of busybox take it, in UTC: `2020-01-31 10:20`, `202001311020.30`, `@SECONDS`. @returns Unix ms */
+function parseDate(text: string): number | undefined {
+  const seconds = /^@(\d+)$/.exec(text)?.[1];
+  if (seconds !== undefined) return Number(seconds) * 1000;
+  const packed = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d\d))?$/.exec(text);
+  const dashed = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?Z?$/.exec(text);
+  const parts = (packed ?? dashed)?.slice(1).map((part) => Number(part ?? 0));
+  if (parts === undefined) return undefined;
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts;
+  return month > 12 || day > 31 || hour > 23 || minute > 59
+    ? undefined
+    : Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** @param what stands before a quoted name in an error; undefined: the name is not quoted */
@@ -187,26 +207,4 @@ async function eachPath(
     }
   }
   return code;
-}
-
-/** `basename PATH [SUFFIX]` */
-export async function basename(self: Self): Promise<number> {
-  const [path, suffix = ""] = self.argv.slice(1);
-  if (path === undefined) return usage(self, "missing operand");
-  const name = baseName(path);
-  await print(
-    self,
-    `${name !== suffix && name.endsWith(suffix) ? name.slice(0, name.length - suffix.length) : name}\n`,
-  );
-  return 0;
-}
-
-/** `dirname PATH` */
-export async function dirname(self: Self): Promise<number> {
-  const path = self.argv[1];
-  if (path === undefined) return usage(self, "missing operand");
-  const trimmed = withoutEnding(path, "/");
-  const slash = trimmed.lastIndexOf("/");
-  await print(self, `${slash < 0 ? (trimmed === "" ? "/" : ".") : trimmed.slice(0, slash) || "/"}\n`);
-  return 0;
 }

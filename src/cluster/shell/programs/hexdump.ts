@@ -9,7 +9,7 @@ const ROW_BYTES = 16;
 /** `hexdump -C [FILE]`: offset, bytes and printable characters, 16 in a row. */
 export async function hexdump(self: Self): Promise<number> {
   const { rest, unknown } = parseArgs(self.argv.slice(1), "Cv");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const { fs, random } = self.machine;
   const [name] = rest;
   const source = name === undefined ? self.stdin : openForReading(fs, resolvePath(self.cwd, name), random);

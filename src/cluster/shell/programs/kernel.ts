@@ -1,4 +1,3 @@
-import { baseName } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 
@@ -8,27 +7,6 @@ const REFUSED = "Operation not permitted";
 
 function mayAdministerNetwork({ machine }: Self): boolean {
   return machine.user.uid === 0 && machine.confinement.capabilities.has("NET_ADMIN");
-}
-
-/** `ip link add NAME type TYPE`, `ip addr`. Differs: links are not created; only the permission is checked. */
-export async function ip(self: Self): Promise<number> {
-  const [object = "", action = "show"] = self.argv.slice(1).filter((word) => !word.startsWith("-"));
-  if (["add", "del", "delete", "set", "change", "flush"].includes(action)) {
-    if (mayAdministerNetwork(self)) return 0;
-    await complain(self, `RTNETLINK answers: ${REFUSED}`);
-    return 2;
-  }
-  if (!/^(a|addr|address|l|link)$/.test(object)) return usage(self, `OBJECT "${object}" is not supported here`);
-  const address = self.machine.network.ip;
-  const lines = [
-    "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue qlen 1000",
-    "    inet 127.0.0.1/8 scope host lo",
-    "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue",
-    ...(address === undefined ? [] : [`    inet ${address}/24 scope global eth0`]),
-  ];
-  const shown = object.startsWith("a") ? lines : lines.filter((line) => !line.startsWith(" "));
-  await print(self, `${shown.join("\n")}\n`);
-  return 0;
 }
 
 /** `brctl addbr NAME`, `brctl delbr NAME`, `brctl show`. Differs: as `ip link add`. */
@@ -55,24 +33,10 @@ export async function ipcs(self: Self): Promise<number> {
   return 0;
 }
 
-/** `pgrep [-f] [-x] [-l] PATTERN`: the processes whose command contains the pattern. */
-export async function pgrep(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "fxlno");
-  const pattern = rest[0];
-  if (unknown !== undefined || pattern === undefined) return usage(self, "usage: pgrep [-fxl] PATTERN");
-  const found = self.machine.processes.entries().filter(([pid, { argv }]) => {
-    const text = options.has("f") ? argv.join(" ") : baseName(argv[0] ?? "");
-    return pid !== self.pid && (options.has("x") ? text === pattern : text.includes(pattern));
-  });
-  const lines = found.map(([pid, { argv }]) => (options.has("l") ? `${pid} ${baseName(argv[0] ?? "")}\n` : `${pid}\n`));
-  await print(self, lines.join(""));
-  return found.length > 0 ? 0 : 1;
-}
-
 /** `sysctl [-n] NAME...` and `sysctl NAME=VALUE`, which is refused: /proc/sys is read-only. */
 export async function sysctl(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "nwe");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   let code = 0;
   for (const word of rest) {
     const [name = "", value] = word.split("=");

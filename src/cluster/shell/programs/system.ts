@@ -92,7 +92,7 @@ export async function app(self: Self): Promise<number> {
 /** `env [-i] [NAME=VALUE...] [COMMAND [ARG...]]` */
 export async function env(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "iu:");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const vars: Record<string, string> = options.has("i") ? {} : { ...self.env };
   const unset = options.get("u");
   if (unset !== undefined) delete vars[unset];

@@ -1,10 +1,14 @@
 import type { Program } from "../process/process.js";
 import { date } from "./date.js";
 import { dd } from "./dd.js";
-import { basename, dirname, ls, mkdir, rm, rmdir, touch } from "./files.js";
+import { ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { hexdump } from "./hexdump.js";
-import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
+import { brctl, ipcs, nnp, sysctl } from "./kernel.js";
+import { df, free, mount, uptime } from "./machine.js";
+import { basename, dirname, mktemp, realpath } from "./names.js";
+import { ifconfig, ip, netstat, route } from "./net/interfaces.js";
 import { chgrp, chmod, chown, stat } from "./owners.js";
+import { killall, nohup, pgrep, pidof } from "./processes.js";
 import { seq } from "./seq.js";
 import {
   app,
@@ -117,6 +121,18 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["brctl", brctl],
   ["ipcs", ipcs],
   ["pgrep", pgrep],
+  ["mktemp", mktemp],
+  ["realpath", realpath],
+  ["mount", mount],
+  ["df", df],
+  ["free", free],
+  ["uptime", uptime],
+  ["ifconfig", ifconfig],
+  ["route", route],
+  ["netstat", netstat],
+  ["killall", killall],
+  ["pidof", pidof],
+  ["nohup", nohup],
   ["sysctl", sysctl],
   ["date", date],
   ["dd", dd],

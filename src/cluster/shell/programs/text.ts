@@ -57,7 +57,7 @@ async function copy(self: Self, source: ByteSource): Promise<void> {
 /** `cat [FILE...]` */
 export async function cat(self: Self): Promise<number> {
   const { rest, unknown } = parseArgs(self.argv.slice(1), "u");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   return forEachInput(self, rest, (source) => copy(self, source));
 }
 
@@ -66,7 +66,7 @@ export async function head(self: Self): Promise<number> {
   // `head -5` is the old form of `head -n 5`.
   const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
   const { options, rest, unknown } = parseArgs(args, "n:c:q");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const bytes = options.get("c");
   const limit = parseCount(bytes ?? options.get("n") ?? "10");
   if (!Number.isInteger(limit) || limit < 0) return usage(self, `invalid number '${bytes ?? options.get("n")}'`);
@@ -120,9 +120,13 @@ const TAIL_KEEP_BYTES = 1024 * 1024;
 export async function tail(self: Self): Promise<number> {
   const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
   const { options, rest, unknown } = parseArgs(args, "n:c:fFq");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const follows = options.has("f") || options.has("F");
+  const { fs } = self.machine;
   const sources: ByteSource[] = [];
+  // With -F a file may come later; the check comes first, so that no file is both read and waited for.
+  const isAwaited = (name: string) => options.has("F") && name !== "-" && !fs.exists(resolvePath(self.cwd, name));
+  let awaited = rest.filter(isAwaited);
   const from = options.get("c") ?? options.get("n") ?? "";
   const code = await forEachInput(self, rest, async (source) => {
     if (from.startsWith("+")) await copyFrom(self, source, Number(from) || 1, options.has("c"));
@@ -132,7 +136,12 @@ export async function tail(self: Self): Promise<number> {
   const files = sources.filter((source) => source instanceof FileSource);
   // A device never has more to read, but tail waits for it.
   if (follows && rest.length > 0 && files.length === 0 && code === 0) return untilKilled(self);
-  while (follows && files.length > 0) {
+  while (follows && files.length + awaited.length > 0) {
+    for (const name of awaited.filter((one) => !isAwaited(one))) {
+      await complain(self, `${name} has appeared; following end of new file`);
+      files.push(new FileSource(fs, resolvePath(self.cwd, name)));
+    }
+    awaited = awaited.filter(isAwaited);
     for (const source of files) await copy(self, source);
     await self.machine.clock.sleep(TAIL_POLL_MS, self.signal);
   }
@@ -204,7 +213,7 @@ export async function yes(self: Self): Promise<number> {
 /** `tee [-a] [FILE...]` */
 export async function tee(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "ai");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const { fs } = self.machine;
   const paths = rest.map((name) => resolvePath(self.cwd, name));
   let code = 0;
@@ -229,7 +238,7 @@ export async function tee(self: Self): Promise<number> {
 /** `wc [-l] [-w] [-c] [FILE...]` */
 export async function wc(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "lwcm");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const wanted = ["l", "w", "c"].filter(
     (letter) => options.size === 0 || options.has(letter === "c" && options.has("m") ? "m" : letter),
   );

@@ -38,7 +38,7 @@ const ESCAPES: ReadonlyMap<string, number> = new Map([
  */
 export async function tr(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "cCds");
-  if (unknown !== undefined) return usage(self, `unrecognized option '${unknown}'`);
+  if (unknown !== undefined) return usage(self, unknown);
   const [text, text2] = rest;
   if (text === undefined) return usage(self, "missing operand");
   if (text2 === "") return usage(self, "STRING2 cannot be empty");

@@ -1,0 +1,138 @@
+import type { Self } from "../../process/process.js";
+import { complain, parseArgs, print, usage } from "../console.js";
+
+/** Programs that show a pod's network, as busybox prints it. Differs: packets are not counted, so no line shows them. */
+
+/** The bits of a pod's subnet: the node's pod CIDR. */
+const PREFIX = 24;
+const MASK = "255.255.255.0";
+
+interface Interface {
+  readonly name: string;
+  readonly ip: string;
+  readonly lines: readonly string[];
+}
+
+function interfacesOf({ machine }: Self): readonly Interface[] {
+  const lo = [
+    "lo        Link encap:Local Loopback  ",
+    "          inet addr:127.0.0.1  Mask:255.0.0.0",
+    "          UP LOOPBACK RUNNING  MTU:65536  Metric:1",
+  ];
+  const { ip } = machine.network;
+  if (ip === undefined) return [{ name: "lo", ip: "127.0.0.1", lines: lo }];
+  const eth0 = [
+    `eth0      Link encap:Ethernet  HWaddr ${hardwareAddress(ip)}  `,
+    `          inet addr:${ip}  Bcast:${inSubnet(ip, 255)}  Mask:${MASK}`,
+    "          UP BROADCAST RUNNING MULTICAST  MTU:1500  Metric:1",
+  ];
+  return [
+    { name: "eth0", ip, lines: eth0 },
+    { name: "lo", ip: "127.0.0.1", lines: lo },
+  ];
+}
+
+/** The address that the bridge plugin of CNI derives from the IP. Mirrors hwaddr.GenerateHardwareAddr4. */
+function hardwareAddress(ip: string): string {
+  const bytes = ip.split(".").map((part) => Number(part).toString(16).padStart(2, "0").toUpperCase());
+  return ["0A", "58", ...bytes].join(":");
+}
+
+/** The address of the same subnet with this last number. */
+function inSubnet(ip: string, last: number): string {
+  return ip.replace(/\d+$/, String(last));
+}
+
+/** `ifconfig [-a] [INTERFACE]` */
+export async function ifconfig(self: Self): Promise<number> {
+  const { rest, unknown } = parseArgs(self.argv.slice(1), "a");
+  if (unknown !== undefined) return usage(self, unknown);
+  const [wanted, ...change] = rest;
+  if (change.length > 0) {
+    await complain(self, "SIOCSIFADDR: Operation not permitted");
+    return 1;
+  }
+  const shown = interfacesOf(self).filter(({ name }) => wanted === undefined || name === wanted);
+  if (shown.length === 0) {
+    await complain(self, `${wanted}: error fetching interface information: Device not found`);
+    return 1;
+  }
+  await print(self, shown.map(({ lines }) => `${lines.join("\n")}\n\n`).join(""));
+  return 0;
+}
+
+/** `route [-n]` */
+export async function route(self: Self): Promise<number> {
+  const { rest, unknown } = parseArgs(self.argv.slice(1), "ne");
+  if (unknown !== undefined) return usage(self, unknown);
+  if (rest.length > 0) {
+    await complain(self, "SIOCADDRT: Operation not permitted");
+    return 1;
+  }
+  await print(self, routeTable(self));
+  return 0;
+}
+
+function routeTable({ machine: { network } }: Self): string {
+  const row = (to: string, gateway: string, mask: string, flags: string) =>
+    `${to.padEnd(15)} ${gateway.padEnd(15)} ${mask.padEnd(15)} ${flags.padEnd(5)} 0      0        0 eth0\n`;
+  const { ip } = network;
+  const rows =
+    ip === undefined
+      ? ""
+      : row("0.0.0.0", inSubnet(ip, 1), "0.0.0.0", "UG") + row(inSubnet(ip, 0), "0.0.0.0", MASK, "U");
+  return `Kernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\n${rows}`;
+}
+
+/** `netstat [-ltunapr]`: the listeners of the pod. Differs: connections are not listed. */
+export async function netstat(self: Self): Promise<number> {
+  const { options, unknown } = parseArgs(self.argv.slice(1), "laentuwxrp");
+  if (unknown !== undefined) return usage(self, unknown);
+  if (options.has("r")) {
+    await print(self, routeTable(self));
+    return 0;
+  }
+  const { ports } = self.machine.network;
+  const both = !options.has("t") && !options.has("u");
+  const isListing = options.has("l") || options.has("a");
+  const rows = (["tcp", "udp"] as const)
+    .filter((protocol) => isListing && (both || options.has(protocol.charAt(0))))
+    .flatMap((protocol) =>
+      ports.bound(protocol).map(({ ip, port }) => {
+        const state = protocol === "tcp" ? "LISTEN" : "";
+        return `${protocol}        0      0 ${`${ip}:${port}`.padEnd(23)} ${"0.0.0.0:*".padEnd(23)} ${state.padEnd(12)}\n`;
+      }),
+    );
+  const which = options.has("a") ? "servers and established" : options.has("l") ? "only servers" : "w/o servers";
+  const head = `Active Internet connections (${which})\nProto Recv-Q Send-Q Local Address           Foreign Address         State       \n`;
+  await print(self, head + rows.join(""));
+  return 0;
+}
+
+/** `ip addr`, `ip link`, `ip route`; `ip link add NAME type TYPE`. Differs: links are not created; only the permission is checked. */
+export async function ip(self: Self): Promise<number> {
+  const [object = "", action = "show"] = self.argv.slice(1).filter((word) => !word.startsWith("-"));
+  if (["add", "del", "delete", "set", "change", "flush"].includes(action)) {
+    const { user, confinement } = self.machine;
+    if (user.uid === 0 && confinement.capabilities.has("NET_ADMIN")) return 0;
+    await complain(self, "RTNETLINK answers: Operation not permitted");
+    return 2;
+  }
+  const { ip: address } = self.machine.network;
+  if (/^(r|ro|route)$/.test(object)) {
+    if (address === undefined) return 0;
+    const own = `${inSubnet(address, 0)}/${PREFIX} dev eth0 scope link  src ${address} `;
+    await print(self, `default via ${inSubnet(address, 1)} dev eth0 \n${own}\n`);
+    return 0;
+  }
+  if (!/^(a|addr|address|l|link)$/.test(object)) return usage(self, `OBJECT "${object}" is not supported here`);
+  const lines = [
+    "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue qlen 1000",
+    "    inet 127.0.0.1/8 scope host lo",
+    "2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue",
+    ...(address === undefined ? [] : [`    inet ${address}/${PREFIX} scope global eth0`]),
+  ];
+  const shown = object.startsWith("a") ? lines : lines.filter((line) => !line.startsWith(" "));
+  await print(self, `${shown.join("\n")}\n`);
+  return 0;
+}
