@@ -1,27 +1,23 @@
 import type { TraceEvent } from "../../../trace/events.js";
 import type { Language } from "../../../util/i18n/language.js";
 import type { Random } from "../../../util/random.js";
-import { type Waiting, withinMs } from "../checks/check.js";
-import type { Verdict } from "../checks/leaf-check.js";
+import { withinMs } from "../checks/check.js";
 import { matchedLines } from "../checks/output.js";
-import { printsState, type StateTable, stateTables } from "../checks/state-table.js";
 import type { LabEnvironment } from "../environment/environment.js";
-import type { OutputListener } from "../environment/runner.js";
 import type { Lab } from "../format/lab.js";
-import { mistakeIn } from "../format/mistakes.js";
-import type { Action, CheckStep, DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "../format/schema.js";
+import type { DoStep, LabDefinition, ObserveStep, PredictStep, Step } from "../format/schema.js";
 import { checkChoice, checkOf, isNoticed, typeOf } from "../format/steps.js";
 import type { LabText, StepText } from "../format/text.js";
 import { chooseValues, fillAll } from "../format/variables.js";
 import { LabBroken, LabRuns } from "./actions.js";
 import { untilHeld } from "./held.js";
+import { Judge } from "./judge.js";
 import type { LabMessage } from "./message.js";
 import { settledOutcomes } from "./outcomes.js";
 import { type Picture, withCauses, withoutChecks } from "./picture.js";
+import { StepCommands } from "./step-commands.js";
 import { choicesOf, messagesOfStep, type StepChoice, textOfStep } from "./step-text.js";
 import { LabTrace } from "./step-trace.js";
-import { verdictEvidence } from "./verdict-evidence.js";
-import { verdictInWords } from "./verdict-words.js";
 import { LabWords } from "./words.js";
 
 export interface SessionOptions {
@@ -50,14 +46,10 @@ export class LabSession implements AsyncDisposable {
   #active: { readonly step: string; readonly factsBefore: number } | undefined;
   /** the last step that kubelab solved */
   #shownStep: string | undefined;
-  /** what the last verdict or answer was based on */
-  #decided: { readonly verdict: Verdict; readonly isDecided: boolean; readonly factsBefore: number } | undefined;
-  #hasMore = false;
   #isPresented = false;
-  #patience = new AbortController();
   readonly #trace: LabTrace;
-  /** Reports a background command's output only during the step that started it. */
-  #showing = { isOver: false, hasInvalidAges: false };
+  readonly #commands: StepCommands;
+  readonly #judge: Judge;
 
   constructor(
     lab: Lab,
@@ -70,6 +62,13 @@ export class LabSession implements AsyncDisposable {
     this.#words = new LabWords(lab, values, language, environment.sayFact);
     this.runs = new LabRuns(environment, this.#words);
     this.#emit = emit;
+    this.#commands = new StepCommands(this.runs, this.#trace, this.#words, emit);
+    this.#judge = new Judge(this.runs, this.#words, emit, () => ({
+      step: this.step,
+      text: this.stepText,
+      factsBefore: this.#active?.factsBefore ?? this.#factsBefore,
+      isShown: this.step !== undefined && this.step.id === this.#shownStep,
+    }));
     const next = this.definition.steps.findIndex(({ id }) => !done.includes(id));
     this.#index = next < 0 ? this.definition.steps.length : next;
   }
@@ -102,7 +101,7 @@ export class LabSession implements AsyncDisposable {
     const { id, number, minutes } = this.definition;
     this.#emit({ kind: "lab", id, number, title, summary, minutes, speed: this.environment.speed });
     let count = 0;
-    for (const action of this.definition.setup) await this.#actOne(action, `setup-${++count}`, signal, undefined, true);
+    for (const action of this.definition.setup) await this.#commands.setUp(action, `setup-${++count}`, signal);
     for (const check of this.definition.begin) {
       const verdict = await this.runs.check(check, signal);
       if (verdict.ok) continue;
@@ -147,7 +146,7 @@ export class LabSession implements AsyncDisposable {
     if (step === undefined) return false;
     if (choice !== undefined) checkChoice(step, choice);
     this.#activate(step);
-    return (await this.#whileShown(() => this.#perform(step, choice, signal))) && this.#goOn(step);
+    return (await this.#commands.whileShown(() => this.#perform(step, choice, signal))) && this.#goOn(step);
   }
 
   /**
@@ -173,14 +172,14 @@ export class LabSession implements AsyncDisposable {
       if (this.step !== step) return false;
       this.#activate(step);
       if (this.isNoticed) this.#emit({ kind: "done-elsewhere" });
-      this.#tell(verdict);
+      this.#judge.tell(verdict);
       return this.#goOn(step);
     };
   }
 
   /** Ends the current wait for a check in `perform`, `look` or `ask`; the last result counts. */
   stopWaiting(): void {
-    this.#patience.abort();
+    this.#judge.stopWaiting();
   }
 
   #goOn(step: Step): true {
@@ -199,18 +198,18 @@ export class LabSession implements AsyncDisposable {
     if ("do" in step) return this.#do(step, signal);
     if ("predict" in step) return this.#predict(step, choice, signal);
     if ("observe" in step) this.#observe(step);
-    if ("check" in step) return this.#check(step, signal);
+    if ("check" in step) return this.#judge.check(step.check, signal);
     return true;
   }
 
   async #do(step: DoStep, signal: AbortSignal): Promise<boolean> {
     if (step.where === "here") {
       if (await this.#wasDoneElsewhere(step, signal)) return true;
-      await this.#runHere(step, signal);
+      await this.#commands.run(step, signal);
     }
-    if (step.expect !== undefined) return this.#verdict(step.expect, signal);
+    if (step.expect !== undefined) return this.#judge.check(step.expect, signal);
     if (step.where === "elsewhere" || step.keep) return true;
-    return this.#verdict({ exit: step.id, is: step.exit }, signal);
+    return this.#judge.check({ exit: step.id, is: step.exit }, signal);
   }
 
   async #wasDoneElsewhere(step: DoStep, signal: AbortSignal): Promise<boolean> {
@@ -218,36 +217,8 @@ export class LabSession implements AsyncDisposable {
     const verdict = await this.runs.check({ ...step.expect, within: undefined }, signal);
     if (!verdict.ok) return false;
     this.#emit({ kind: "done-elsewhere" });
-    this.#tell(verdict);
+    this.#judge.tell(verdict);
     return true;
-  }
-
-  async #runHere(step: DoStep, signal: AbortSignal): Promise<void> {
-    this.#emit({ kind: "running", line: step.do });
-    if (step.keep) return this.runs.keep(step.id, step.do, step.until, this.#show, signal);
-    const { code } = await this.runs.run(step.id, step.do, this.#show, signal);
-    this.#emit({ kind: "exit", code: code ?? 0 });
-  }
-
-  async #whileShown<T>(body: () => Promise<T>): Promise<T> {
-    const showing = { isOver: false, hasInvalidAges: false };
-    this.#showing = showing;
-    try {
-      return await body();
-    } finally {
-      showing.isOver = true;
-      if (showing.hasInvalidAges) this.#emit({ kind: "text", markdown: this.#words.say("invalidAges") });
-    }
-  }
-
-  get #show(): OutputListener {
-    const showing = this.#showing;
-    return (stream, text, fact) => {
-      if (!showing.isOver)
-        this.#emit(fact === undefined ? { kind: "output", stream, text } : this.#trace.messageOf(fact));
-      // kubectl describe counts ages on the clock of this machine.
-      showing.hasInvalidAges ||= text.includes("<invalid>");
-    };
   }
 
   /** Judges the answer by the outcome. @throws LabBroken unless exactly one outcome occurs */
@@ -256,7 +227,7 @@ export class LabSession implements AsyncDisposable {
       this.#emit({ kind: "needs-answer", choices: step.predict });
       return false;
     }
-    await this.#act(step.run, step.id, signal);
+    await this.#commands.act(step.run, step.id, signal);
     const right = await settledOutcomes(step, this.runs, signal);
     const [[answer, verdict] = []] = right;
     if (answer === undefined || verdict === undefined || right.size > 1) {
@@ -273,39 +244,8 @@ export class LabSession implements AsyncDisposable {
       expected: textOf(choice),
       ...(mistake === undefined ? {} : { mistake }),
     });
-    this.#showEvidence(verdict, true);
+    this.#judge.showEvidence(verdict, true);
     return true;
-  }
-
-  async #act(actions: readonly Action[], name: string, signal: AbortSignal): Promise<void> {
-    for (const action of actions) {
-      if ("run" in action) this.#emit({ kind: "running", line: action.run });
-      if ("keep" in action) this.#emit({ kind: "running", line: action.keep });
-      const isState = "run" in action && printsState(action.run);
-      await this.#actOne(action, name, signal, isState ? undefined : this.#show);
-      if (!("run" in action)) continue;
-      const { code = 0, stdout = "" } = this.runs.view().output(name) ?? {};
-      if (code !== 0) this.#emit({ kind: "exit", code });
-      if (isState) this.#showTables(stateTables(action.run, stdout) ?? []);
-    }
-  }
-
-  /** @param isSetup hides the awaited state, which could be the answer to a step */
-  async #actOne(
-    action: Action,
-    name: string,
-    signal: AbortSignal,
-    onOutput?: OutputListener,
-    isSetup = false,
-  ): Promise<void> {
-    let hasWaited = false;
-    const onWaiting: Waiting = ({ seen, want }, leftMs) => {
-      hasWaited = true;
-      const told = isSetup && "wait" in action ? { seen: "", want: this.#words.say("startingState") } : { seen, want };
-      this.#emit({ kind: "waiting", ...told, leftMs, mayStop: false });
-    };
-    await this.runs.act(action, name, signal, onOutput, onWaiting);
-    if (hasWaited) this.#emit({ kind: "waited" });
   }
 
   /** Shows the lines to look at from a command's real output. A missing line is the lab's fault, so the learner continues. */
@@ -319,66 +259,14 @@ export class LabSession implements AsyncDisposable {
     this.#emit({ kind: "upstream", path: step.upstream });
   }
 
-  #check(step: CheckStep, signal: AbortSignal): Promise<boolean> {
-    return this.#verdict(step.check, signal);
-  }
-
-  async #verdict(check: CheckStep["check"], signal: AbortSignal): Promise<boolean> {
-    const onWaiting: Waiting = (verdict, leftMs) => {
-      const { seen, want } = verdictInWords(verdict, this.stepText.goal, this.#words.say);
-      this.#emit({ kind: "waiting", seen, want: want ?? "", leftMs, mayStop: true });
-    };
-    this.#patience = new AbortController();
-    const verdict = await this.runs.check(check, signal, onWaiting, this.#patience.signal);
-    const { step } = this;
-    const made =
-      verdict.ok || step === undefined || !("check" in step)
-        ? undefined
-        : await mistakeIn(step, this.environment.folder);
-    if (made === undefined) this.#tell(verdict);
-    // The author's sentence explains more than a remark that the answer is too long, which may be wrong.
-    else
-      this.#tell(
-        { ...verdict, seen: verdict.answer ?? verdict.seen },
-        { mistake: this.stepText.mistakes[made] ?? made },
-      );
-    return verdict.ok;
-  }
-
-  #tell(verdict: Verdict, more: { readonly mistake?: string } = {}): void {
-    const words = verdictInWords(verdict, this.stepText.goal, this.#words.say);
-    const isShown = verdict.ok && this.step?.id === this.#shownStep;
-    this.#emit({ kind: "verdict", ...words, ...more, ...(isShown ? { isShown } : {}) });
-    if (verdict.ok) this.#showEvidence(verdict, this.step !== undefined && "check" in this.step);
-    else this.#showTables(verdict.tables ?? []);
-  }
-
-  /** @param isDecided the step is a question or a task */
-  #showEvidence(verdict: Verdict, isDecided: boolean): void {
-    const factsBefore = this.#active?.factsBefore ?? this.#factsBefore;
-    this.#decided = { verdict, isDecided, factsBefore };
-    const { facts } = this.environment;
-    const shown = verdictEvidence(verdict, facts, this.#words.sayFact, { isDecided, factsBefore });
-    this.#hasMore = shown.some((one) => one.kind === "evidence" && one.facts.length < one.count);
-    shown.forEach(this.#emit);
-  }
-
   /** Whether more led to the last verdict or answer than was shown. */
   get hasMore(): boolean {
-    return this.#hasMore;
+    return this.#judge.hasMore;
   }
 
   /** Shows all facts that led to the last verdict or answer. */
   why(): void {
-    if (this.#decided === undefined) return;
-    const { verdict, ...options } = this.#decided;
-    const { facts } = this.environment;
-    const all = verdictEvidence(verdict, facts, this.#words.sayFact, { ...options, most: Number.POSITIVE_INFINITY });
-    all.filter(({ kind }) => kind === "evidence").forEach(this.#emit);
-  }
-
-  #showTables(tables: readonly StateTable[]): void {
-    for (const table of tables) this.#emit({ kind: "table", ...table });
+    this.#judge.why();
   }
 
   /** Whether the current step has hints, shown or not. */
@@ -423,9 +311,9 @@ export class LabSession implements AsyncDisposable {
     const { step } = this;
     if (step === undefined || !this.isSolvable) return false;
     this.#activate(step);
-    await this.#whileShown(async () => {
-      if ("solve" in step) await this.#act(step.solve, `${step.id}-solution`, signal);
-      else if ("do" in step) await this.#runHere(step, signal);
+    await this.#commands.whileShown(async () => {
+      if ("solve" in step) await this.#commands.act(step.solve, `${step.id}-solution`, signal);
+      else if ("do" in step) await this.#commands.run(step, signal);
     });
     if ("solve" in step) {
       this.#shownStep = step.id;
@@ -444,7 +332,7 @@ export class LabSession implements AsyncDisposable {
     const check = step === undefined ? undefined : checkOf(step);
     if (step === undefined || check === undefined) return undefined;
     this.#activate(step);
-    return this.#verdict(waits ? check : { ...check, within: undefined }, signal);
+    return this.#judge.check(waits ? check : { ...check, within: undefined }, signal);
   }
 
   /** The time limit of the current step's check, in ms of the lab's clock; 0: no wait. */
