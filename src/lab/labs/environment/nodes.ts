@@ -16,7 +16,7 @@ import { TerminalSink } from "../../../trace/terminal/terminal-sink.js";
 import type { Trace } from "../../../trace/trace.js";
 import { traceOfNode } from "../../../trace/view.js";
 import { ChildAbort } from "../../../util/async/abort.js";
-import type { Clock } from "../../../util/clock.js";
+import { type Clock, SystemClock } from "../../../util/clock.js";
 import { isAbortError, messageOf } from "../../../util/errors.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import { makeFolder } from "../../../util/os/files.js";
@@ -48,6 +48,8 @@ interface Session {
 
 /** The last characters to keep of each node's trace, which grows quickly on a fast clock. */
 const MAX_TOLD = 4_000_000;
+/** Lines of a log that come within this time are written together, in ms. */
+const LOG_MS = 50;
 
 /** The nodes of a lab's cluster. Each has its own runtime, and its kubelet can be stopped and started. */
 export class LabNodes implements AsyncDisposable {
@@ -272,6 +274,11 @@ export class LabMachine {
 
   #write(text: string): void {
     this.told = this.told.length > MAX_TOLD ? this.told.slice(-MAX_TOLD / 2) + text : this.told + text;
+    // Each write is a system call, and a fast clock has many lines.
+    if (this.log.writableCorked === 0) {
+      this.log.cork();
+      new SystemClock().timer(LOG_MS, () => this.log.uncork());
+    }
     this.log.write(text);
   }
 }
