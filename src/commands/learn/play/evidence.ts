@@ -1,10 +1,10 @@
-import type { ChalkInstance } from "chalk";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import type { TraceEvent } from "../../../trace/events.js";
 import { factText } from "../../../trace/terminal/render-event.js";
 import { printable, shortIds } from "../../../trace/terminal/text.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
 import { fitted, wrap } from "../../../util/text/text-width.js";
+import type { RenderOptions } from "./step-trace.js";
 
 /** Of the column of times. */
 const TIME_WIDTH = 13;
@@ -19,12 +19,7 @@ const MAX_DETAILS = 4;
  */
 export function evidenceLines(
   { facts, afterMs, shows, count, isOfStep = false }: LabMessage & { kind: "evidence" },
-  options: {
-    readonly chalk: ChalkInstance;
-    readonly width: () => number;
-    readonly say: Say;
-    readonly unicode: boolean;
-  },
+  options: RenderOptions,
 ): string[] {
   const { say, width, unicode } = options;
   const style = { ...options, say: undefined, verbosity: 2, startMs: 0 } as const;
