@@ -15,6 +15,8 @@ interface ExplainOptions {
 /** `kubelab explain TOPIC`: what a reason, a condition, an event, a message or a word means. */
 export function addExplainCommand(explain: Command, context: CliContext): void {
   addPlainOptions(explain)
+    // A kubelet's flag is a topic: `kubelab explain --register-node`.
+    .allowUnknownOption()
     .description(
       "Explains a reason, a condition, an event, a message or a word: what it means, which constants of a release decide it, how to see it here, its upstream file and its labs.",
     )

@@ -229,6 +229,17 @@ test("explain: JSON of a topic and of the list", async () => {
   assert.equal(list.flatMap(({ topics }) => topics).length, TOPICS.length);
 });
 
+test("explain: a kubelet's flag is a topic, also beside explain's own flags", async () => {
+  for (const [flag, name] of [
+    ["--register-node", "syncNodeStatus"],
+    ["--max-pods", "maxPods"],
+    ["-v=2", "klog"],
+  ] as const) {
+    const { code, stdout } = await runInProcess(["explain", flag, "--kube-version", "1.30"]);
+    assert.deepEqual([code, stdout.split("\n")[0]], [0, name]);
+  }
+});
+
 test("explain: the list has every topic; wrong words and releases are usage errors", async () => {
   const { stdout } = await runInProcess(["explain"]);
   for (const { name } of TOPICS) assert.ok(stdout.replace(/\s+/g, " ").includes(name), name);
