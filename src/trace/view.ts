@@ -66,7 +66,7 @@ export function quieterTrace(trace: Trace, atLeast: Level): Trace {
   });
 }
 
-/** A node has a kubelet and a runtime of its own; the administrator who joins it has none. Controllers share one actor. */
+/** A node has its own kubelet and runtime. The administrator who joins it belongs to no node. Controllers share one actor. */
 function hasInstance(actor: Actor): boolean {
   return ["kubelet", "proxy", "runtime", "controller"].includes(actor);
 }

@@ -19,7 +19,7 @@ const DEFAULT_VERBOSITY = 1;
 export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams" | "showFact"> {
   readonly secrets: Secrets;
   readonly clusterClock: Clock | undefined;
-  /** also get the run's facts, by its clock */
+  /** the sinks that also receive the run's facts, on its clock */
   sinksOn(clock: Clock): readonly TraceSink[];
   readonly output: OutputOptions;
   /** the sentences of facts in the user's language; undefined: English */

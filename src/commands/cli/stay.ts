@@ -23,7 +23,7 @@ export async function stay(context: CliContext, options: StayOptions, loops: rea
   await allUntilOneEnds(context.signal, [...loops, ...timer]);
 }
 
-/** Runs `body` and prints its result, also after Ctrl-C, which is the usual end of a command that stays. */
+/** Runs `body` and prints its result, even after Ctrl-C, which is the usual end of a command that keeps running. */
 export async function printAtEnd(
   context: CliContext,
   body: () => Promise<void>,

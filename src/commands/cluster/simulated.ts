@@ -48,7 +48,7 @@ export async function simulatedNodes({
   return { stages: parseStages(text, stages) };
 }
 
-/** The same flags, for a process that is started with them. */
+/** The flags that give a child process the same options. */
 export function simulationFlags({ simulated, stages }: SimulationFlags): string[] {
   return [
     ...(simulated === true ? ["--simulated"] : []),

@@ -1,6 +1,6 @@
 import type { TraceEvent } from "../events.js";
 
-/** A fact as the page holds it: the bodies of a request, most of a trace, are parsed when they are shown. */
+/** A fact as the page holds it. Bodies make up most of a trace, so they are parsed only when they are shown. */
 export interface EmbeddedFact {
   readonly event: TraceEvent;
   /** JSON of a `Bodies`; undefined for a fact without bodies */
@@ -13,12 +13,12 @@ export interface Bodies {
   readonly responseBody?: unknown;
 }
 
-/** What comes after the facts. A browser shows the page without it as well: a killed run leaves a file that can be read. */
+/** The end of the page. A browser does not need it, so a killed run leaves a readable file. */
 export const PAGE_TAIL = "</script>\n</body>\n</html>\n";
 
 /**
- * One fact as a line of the page. No line can end the script element that holds it or begin a comment in it, because it has no `<`.
- * JSON has no tab of its own, so a tab separates the fact from its bodies.
+ * One fact as a line of the page. It has no `<`, so it cannot end the script element around it or begin a comment. JSON has
+ * no raw tab, so a tab separates the fact from its bodies.
  */
 export function factLine(event: TraceEvent): string {
   const { requestBody, responseBody, ...rest } = event as TraceEvent & Bodies;

@@ -12,8 +12,8 @@ export interface LatestMessages {
 }
 
 /**
- * An open page. It reads the history at its own pace: a page that is too slow misses facts and learns how many. Of
- * state and keys it gets the latest.
+ * An open page, which reads the history at its own pace. A slow page misses facts and gets their number. Of state and keys
+ * it gets only the latest.
  */
 export class LiveClient {
   /** position in the history */

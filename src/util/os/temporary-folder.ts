@@ -15,7 +15,7 @@ export async function makeTemporaryFolder(kind: string): Promise<string> {
   return makeUniqueFolder(temporaryPrefix(kind));
 }
 
-/** As mkdtemp. @param prefix in the folder for temporary files @throws LabError BAD_FILE */
+/** Creates a folder with a unique name. @param prefix its path without the random end @throws LabError BAD_FILE */
 export async function makeUniqueFolder(prefix: string): Promise<string> {
   try {
     return await mkdtemp(prefix);

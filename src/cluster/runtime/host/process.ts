@@ -64,7 +64,7 @@ async function sendChanges(control: RuntimeControl): Promise<void> {
   for await (const change of control.changes(new AbortController().signal)) send({ type: "change", change });
 }
 
-/** A message that cannot be sent has no reader: the host has ended, and `disconnect` ends this process. */
+/** A message can only fail when the host has ended; `disconnect` then ends this process. */
 function send(message: ProcessMessage): void {
   process.send?.(message, undefined, undefined, () => {});
 }

@@ -14,7 +14,7 @@ import {
 /** Put in by the build and by the tests: the program of a runtime's process. */
 declare const KUBELAB_RUNTIME_PROCESS: string;
 
-/** All memory of the process, with the files of its containers, relative to its JavaScript objects. */
+/** The limit of the process's memory, including files of containers, as a multiple of that for JavaScript objects. */
 const RSS_PER_HEAP = 2;
 const LOOK_MS = 250;
 /** A process that is busy with a container does not read its messages. */
@@ -62,7 +62,7 @@ export class RuntimeProcess {
       serialization: "advanced",
       cwd: options.rootDir,
       stdio: ["ignore", "ignore", "pipe", "ipc"],
-      // In a session of its own, Ctrl-C reaches only the host, which closes it.
+      // In its own session, the process gets no Ctrl-C; the host closes it.
       detached: true,
     });
     this.#child.on("message", (message: ProcessMessage) => this.#take(message));
@@ -139,7 +139,7 @@ export class RuntimeProcess {
     this.#look = this.#clock.timer(LOOK_MS, () => {
       this.listener.onLook();
       const maxMb = this.maxHeapMb * RSS_PER_HEAP;
-      // On other systems the limit of the heap remains.
+      // Other systems have only the limit of the heap.
       if (residentBytes(this.#child.pid) > maxMb * 2 ** 20) this.#kill(`needed more than ${maxMb} MB of memory`);
       else this.#lookLater();
     });

@@ -6,7 +6,7 @@ export interface ImageDefinition {
   readonly tags: readonly string[];
   /** the work of its container, in a few words */
   readonly about: string;
-  /** the accounts that can pull it; default: anyone. Without a password any is right */
+  /** the accounts that can pull it; default: anyone. An account without a password accepts any password */
   readonly login?: { readonly username: string; readonly password?: string };
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];

@@ -45,7 +45,7 @@ function schemeOf({ domain }: Reference): "http" | "https" {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(domain) ? "http" : "https";
 }
 
-/** The host that serves images of this domain: that of Docker Hub has another name. Mirrors DefaultHost of containerd. */
+/** The host that serves images of this domain. Docker Hub's host has another name. Mirrors DefaultHost of containerd. */
 function hostOf({ domain }: Reference): string {
   return domain === "docker.io" ? "registry-1.docker.io" : domain;
 }

@@ -36,11 +36,11 @@ export const REGISTRY_IMAGES: readonly ImageDefinition[] = [
 
 const BY_REPOSITORY = new Map(REGISTRY_IMAGES.flatMap((image) => image.repositories.map((name) => [name, image])));
 
-/** Registries that answer although they have none of the embedded images. Other hosts have no address. */
+/** Registries that answer, but have no embedded images. Other hosts cannot be resolved. */
 const OTHER_HOSTS = ["quay.io", "ghcr.io", "mcr.microsoft.com", "public.ecr.aws"];
 const HOSTS = new Set([...OTHER_HOSTS, ...[...BY_REPOSITORY.keys()].map((name) => name.split("/")[0] ?? "")]);
 
-/** Former places of images that Kubernetes publishes, and their place since 2022. */
+/** Former repositories of Kubernetes' images, with their repositories since 2022. */
 const MOVED = [
   ["k8s.gcr.io/", "registry.k8s.io/"],
   ["gcr.io/kubernetes-e2e-test-images/", "registry.k8s.io/e2e-test-images/"],
@@ -58,7 +58,7 @@ export function findDefinition(reference: Reference): ImageDefinition | undefine
   return BY_REPOSITORY.get(presentRepository(reference));
 }
 
-/** Why a pull of `reference` fails. @returns undefined if the registry serves it; a digest is taken for a known one */
+/** Why a pull of `reference` fails. @returns undefined if the registry serves it; every digest counts as known */
 export function refusalOf(reference: Reference, auth: Init<typeof AuthConfig> | undefined): Refusal | undefined {
   const name = presentRepository(reference);
   const host = name.slice(0, name.indexOf("/"));

@@ -104,7 +104,7 @@ function processesOf({ config, sandbox }: Container, node: ProcessTable): Proces
   return target.running.machine.processes;
 }
 
-/** The usage of an image is that of its own program, not of a shell that a pod starts instead. */
+/** An image's usage applies to its own program, not to a shell that a pod starts instead. */
 function usageOf({ config: { command }, image: { definition } }: Container): ImageUsage | undefined {
   const program = command[0]?.split("/").at(-1);
   const isOwn = program === undefined || definition.repositories.some((name) => name.endsWith(`/${program}`));

@@ -11,7 +11,7 @@ export function writtenBytes({ running }: Container): number {
 
 const value = (number: number) => ({ value: BigInt(Math.trunc(number)) });
 
-/** As containerd's, without usageNanoCores: that takes two readings, which the kubelet compares. */
+/** As containerd's, without usageNanoCores, which the kubelet computes from two readings. */
 function cpu({ coreNanoSeconds }: Usage, timestamp: bigint) {
   return { timestamp, usageCoreNanoSeconds: value(coreNanoSeconds) };
 }
@@ -26,7 +26,7 @@ function memory({ memoryBytes }: Usage, limitBytes: number | undefined, timestam
   };
 }
 
-/** Mirrors containerd's container_stats_list.go. Differs: without page faults, swap and I/O, which nothing counts. */
+/** Mirrors containerd's container_stats_list.go. Differs: without page faults, swap and I/O, which are not counted. */
 export function containerStats(container: Container, core: RuntimeCore): Init<typeof ContainerStats> {
   const now = core.time.now();
   const { containerId, metadata, config, running } = container;
@@ -43,7 +43,7 @@ export function containerStats(container: Container, core: RuntimeCore): Init<ty
   return { attributes, cpu: cpu(usage, now), memory: memory(usage, limitBytes, now), writableLayer };
 }
 
-/** Mirrors containerd's sandbox_stats_linux.go. Differs: without the network's bytes, which nothing counts. */
+/** Mirrors containerd's sandbox_stats_linux.go. Differs: without the network's bytes, which are not counted. */
 export function sandboxStats(sandbox: Sandbox, core: RuntimeCore): Init<typeof PodSandboxStats> {
   const now = core.time.now();
   const usages = [...sandbox.containers].map(usageOf);

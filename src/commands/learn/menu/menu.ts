@@ -71,7 +71,7 @@ async function chooseEntry(env: LearnContext, pointed: string): Promise<string> 
 /** Lists all labs in groups, with the learner's progress, then the windows, and an entry to quit. */
 export function menuOf({ library, say, language, context }: MenuMaker, progress: Progress): Menu {
   const { summaries } = library;
-  // Caches searches through PATH, because many labs need the same few programs.
+  // Searches PATH once for each program, because many labs need the same few.
   const wanted = [...new Set(summaries.flatMap(({ needs }) => needs))];
   const absent = new Set<string>(wanted.filter((program) => !isOnPath(program, context.env)));
   const missingFor = ({ needs }: LabSummary) => needs.find((program) => absent.has(program));

@@ -59,7 +59,7 @@ export class Stage {
     const picture = () => writePicture(this.env, session.definition.id, session.picture());
     const prompt = { suspend: () => this.suspend() };
     const host = { socket, written, language, turns, prompt, writePicture: picture };
-    // Without its socket a lab can still be played: its shells then name the terminal where it is.
+    // A lab can be played without its socket. Commands in its shells then only name the lab's terminal.
     await hostLab(session, speaker, host, signal).catch(() => {});
   }
 
@@ -218,7 +218,7 @@ export class Stage {
     };
     const step = session.step;
     await turns.run(async () => {
-      // The task may just have been done by itself.
+      // The automatic check may just have completed the task.
       if (session.step !== step) return;
       await (isPlain(this.env) ? body(signal) : withKeys(context.streams, signal, body, press));
     });

@@ -192,7 +192,7 @@ export class PageState {
     });
   }
 
-  /** The steps after one step up to a later one; only the later one if that is far. */
+  /** The steps after one step up to a later one, or only the later one if it is far away. */
   #between(from: Step | undefined, to: Step): readonly Step[] {
     const { steps } = this.story;
     const [start, end] = [from === undefined ? -1 : steps.indexOf(from), steps.indexOf(to)];

@@ -3,7 +3,7 @@ import { KINDS, Sign } from "./marks.js";
 import { thingWords } from "./picture/things.js";
 import type { PageState } from "./state.js";
 
-/** The levels of `-v`, from what a learner reads to all there is. */
+/** The levels of `-v`, from a learner's to the most detailed. */
 const DETAIL = [
   [1, "steps"],
   [2, "requests"],
@@ -121,7 +121,7 @@ export function Toolbar({ state }: { readonly state: PageState }) {
   );
 }
 
-/** What was chosen in the picture, and a way back. */
+/** The thing that is selected in the picture, and a button that clears the selection. */
 function Chosen({ state }: { readonly state: PageState }) {
   const { thing } = state.filter.value;
   if (thing === undefined) return null;

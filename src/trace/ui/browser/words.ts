@@ -43,7 +43,7 @@ export function durationWords(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** A step as a screen reader says it. */
+/** A step as a screen reader reads it. */
 export function sentenceOf({ event, lane, target, startMs: at }: Step, startMs: number): string {
   const who = [lane.name, lane.instance].filter(Boolean).join(" ");
   const whom = target === undefined ? "" : event.kind === "watch" ? ` from ${target.name}` : ` to ${target.name}`;
