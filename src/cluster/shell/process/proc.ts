@@ -119,10 +119,12 @@ function statusText({ processes }: Machine, comm: string, pid: number, task: Tas
 /** /sys of a container: its cgroup. Differs: without devices and the kernel's modules. */
 export function sysTree(machine: Machine): DirectoryNode {
   const nowMs = machine.clock.now();
-  const entries = Object.entries(machine.cgroup);
-  const cgroup = Object.fromEntries(entries.map(([name, text]) => [name, () => virtualFile(nowMs, `${text()}\n`)]));
-  const fs = () => fixedFolder(nowMs, { cgroup: () => fixedFolder(nowMs, cgroup) });
-  return fixedFolder(nowMs, { fs });
+  const { cgroup } = machine;
+  const file = (name: string) => {
+    return Object.hasOwn(cgroup, name) ? virtualFile(nowMs, `${cgroup[name]?.() ?? ""}\n`) : undefined;
+  };
+  const folder = () => virtualFolder(nowMs, () => Object.keys(cgroup), file);
+  return fixedFolder(nowMs, { fs: () => fixedFolder(nowMs, { cgroup: folder }) });
 }
 
 function cpuInfo({ node }: Machine): string {
