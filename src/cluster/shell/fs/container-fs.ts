@@ -69,7 +69,7 @@ export class ContainerFs {
     for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
       this.#mount(mount);
     }
-    for (const path of options.maskedPaths ?? []) this.#mask(path);
+    for (const path of options.maskedPaths ?? []) this.#tree.mask(path, this.#access, this.clock.now());
     this.#tree.protect(options.readonlyPaths ?? []);
     this.#tree.isReadonly = options.isReadonly;
   }
@@ -84,21 +84,9 @@ export class ContainerFs {
     return this.#tree.root;
   }
 
-  /** Mirrors maskPath in runc: a missing path is fine. */
-  #mask(path: string): void {
-    const found = tryWalk(this.#tree.root, this.#access, path);
-    if (typeof found === "string" || found.missing !== undefined || found.steps.length === 1) return;
-    const { name, place } = found.steps.at(-1) as Step;
-    const hidden = isDirectory(place, this.host)
-      ? directory(this.#tree, this.clock.now())
-      : file(this.#tree, this.clock.now(), Buffer.alloc(0), { mode: 0o666, device: "null" });
-    this.#tree.own(found.steps.slice(0, -1))?.children.set(name, hidden);
-  }
-
   /** Puts a tree of the kernel into the root folder, unless something is mounted there. */
   attach(name: string, tree: DirectoryNode): void {
-    const root = walk(this.#tree.root, this.#access, "/");
-    if (this.#tree.root.children.get(name)?.type !== "mount") this.#tree.own(root.steps)?.children.set(name, tree);
+    if (this.#tree.root.children.get(name)?.type !== "mount") this.#tree.put(`/${name}`, this.#access, tree);
   }
 
   /** The content of /proc/PID/mounts or /proc/PID/mountinfo. */
@@ -130,16 +118,12 @@ export class ContainerFs {
 
   #mount(mount: HostMount): void {
     const slash = mount.containerPath.lastIndexOf("/");
-    const name = mount.containerPath.slice(slash + 1);
-    if (name === "") throw new FsError("EINVAL", mount.containerPath);
+    if (slash === mount.containerPath.length - 1) throw new FsError("EINVAL", mount.containerPath);
     this.mkdir(mount.containerPath.slice(0, slash) || "/", { recursive: true });
-    const { steps } = walk(this.#tree.root, this.#access, mount.containerPath.slice(0, slash));
-    const folder = this.#tree.own(steps);
     // Inside another mount the mount point exists on the machine. If not, the kubelet made a mistake that runc would
     // refuse.
-    if (folder === undefined) return;
-    const mtimeMs = this.clock.now();
-    folder.children.set(name, { type: "mount", owner: this.#tree, mode: 0o755, mtimeMs, mount });
+    const node = { type: "mount", owner: this.#tree, mode: 0o755, mtimeMs: this.clock.now(), mount } as const;
+    this.#tree.put(mount.containerPath, this.#access, node);
   }
 
   exists(path: string): boolean {

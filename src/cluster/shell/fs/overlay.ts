@@ -1,7 +1,7 @@
 import { FsError } from "./fs-error.js";
-import { copyFor, type DirectoryNode } from "./nodes.js";
+import { copyFor, type DirectoryNode, directory, type FsNode, file } from "./nodes.js";
 import { resolvePath } from "./paths.js";
-import { pathOf, type Step } from "./walk.js";
+import { isDirectory, type Lookup, pathOf, type Step, tryWalk, walk } from "./walk.js";
 
 /** The folder of devices is a tmpfs of each container, so that it can be written under a read-only root. */
 const DEVICE_FOLDER = "dev";
@@ -17,6 +17,24 @@ export class Overlay {
   /** Nothing below these paths can be changed from now on. */
   protect(paths: readonly string[]): void {
     this.#readonlyPaths = paths.map((path) => resolvePath("/", path));
+  }
+
+  /** Puts a node at a path, whatever is there; does nothing in a mount. */
+  put(path: string, lookup: Lookup, node: FsNode): void {
+    const slash = path.lastIndexOf("/");
+    const { steps } = walk(this.root, lookup, path.slice(0, slash));
+    this.own(steps)?.children.set(path.slice(slash + 1), node);
+  }
+
+  /** Hides a folder or file. Mirrors maskPath in runc: a missing path is fine. */
+  mask(path: string, lookup: Lookup, nowMs: number): void {
+    const found = tryWalk(this.root, lookup, path);
+    if (typeof found === "string" || found.missing !== undefined || found.steps.length === 1) return;
+    const { name, place } = found.steps.at(-1) as Step;
+    const hidden = isDirectory(place, lookup.host)
+      ? directory(this, nowMs)
+      : file(this, nowMs, Buffer.alloc(0), { mode: 0o666, device: "null" });
+    this.own(found.steps.slice(0, -1))?.children.set(name, hidden);
   }
 
   /** Whether nothing in a folder can be changed. @param steps to the folder */
