@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { Attach, Exec, KubeConfig, Log, PortForward, type V1Status } from "@kubernetes/client-node";
+import { Attach, Cp, Exec, KubeConfig, Log, PortForward, type V1Status } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { clusterKubeconfig } from "../../src/testbed/target/cluster-state.js";
 import { StreamCluster } from "../support/stream-cluster.js";
@@ -53,6 +55,39 @@ function suite(release: string): void {
     await new Log(config).log("default", "nginx", "nginx", out.stream, { tailLines: 1 });
     await ended;
     assert.match(out.text(), /start worker processes/);
+  });
+
+  // Cp.cpFromPod passes tar's gzip to an unpacker of plain archives, so it works with no cluster.
+  test("Cp: a folder arrives in the pod", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "kubelab-cp-"));
+    writeFileSync(join(folder, "a.txt"), "copied");
+    await new Cp(config).cpToPod("default", "nettool", "nettool", folder, "/tmp");
+    const read = async () => {
+      const out = collecting();
+      const command = ["cat", "/tmp/a.txt"];
+      await new Promise<V1Status>((resolve, reject) => {
+        new Exec(config)
+          .exec("default", "nettool", "nettool", command, out.stream, null, null, false, resolve)
+          .catch(reject);
+      });
+      return out.text();
+    };
+    // The client does not wait for tar's end.
+    let text = "";
+    while (text !== "copied") text = await read();
+  });
+
+  test("PortForward: the client's connection ends when the pod closes it", async () => {
+    const page = new PassThrough();
+    const request = new PassThrough();
+    const ws = await new PortForward(config).portForward("default", "nginx", [80], page, null, request);
+    const ended = new Promise<void>((resolve) => {
+      if (typeof ws === "function") throw new Error("one connection was asked for");
+      ws.onclose = () => resolve();
+    });
+    request.write("GET / HTTP/1.0\r\n\r\n");
+    page.resume();
+    await ended;
   });
 
   test("PortForward: nginx answers", async () => {
