@@ -1,4 +1,5 @@
-import { type Command, Option } from "commander";
+import { isIP } from "node:net";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { PortForwardProtocol } from "../../staging/client-go/portforward/dialer.js";
 import { forwardPorts, type ListeningPort } from "../../staging/client-go/portforward/portforward.js";
@@ -45,7 +46,7 @@ export function addPortForwardCommand(command: Command, context: CliContext): vo
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );
   addNamespaceOption(addTargetOptions(addOutputOptions(command)))
-    .option("--address <ip>", "local address to listen on", "127.0.0.1")
+    .option("--address <ip>", "local address to listen on", ipOrLocalhost, "127.0.0.1")
     .addOption(
       new Option(
         "--protocol <name>",
@@ -117,6 +118,12 @@ function protocolsOf(
   if (flag !== undefined) return [flag];
   const isOld = kubeVersion !== undefined && !factFor("portForwardWebsockets", kubeVersion);
   return isOld ? ["spdy"] : ["tunnel", "spdy"];
+}
+
+/** No name is looked up elsewhere. Mirrors parseAddresses in client-go/tools/portforward/portforward.go. */
+function ipOrLocalhost(text: string): string {
+  if (isIP(text) !== 0 || text === "localhost") return text;
+  throw new InvalidArgumentError(`${text} is not a valid IP.`);
 }
 
 /** One document for all ports. Mirrors the lines of client-go/tools/portforward (listenOnPort). */

@@ -287,6 +287,13 @@ function releaseSuite(release: string): void {
       /"80:HTTP" is not a valid port argument/,
     ],
     [
+      "port-forward at a name, which is not looked up",
+      ["port-forward", "nginx", ":80", "--address", "host.example"],
+      2,
+      /^$/,
+      /host\.example is not a valid IP/,
+    ],
+    [
       "port-forward at an address of another machine",
       ["port-forward", "nginx", ":80", "--address", "192.0.2.1"],
       2,
