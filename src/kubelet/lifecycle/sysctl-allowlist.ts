@@ -4,21 +4,15 @@ import type { PodAdmitAttributes, PodAdmitHandler, PodAdmitResult } from "./admi
 /** The kernel namespace that has its own value of a sysctl. */
 type Namespace = "ipc" | "net";
 
-/** Sysctls that influence no other pod of the node, and their first release. */
-const SAFE: readonly (readonly [name: string, since: string])[] = [
-  ["kernel.shm_rmid_forced", "1.25"],
-  ["net.ipv4.ip_local_port_range", "1.25"],
-  ["net.ipv4.tcp_syncookies", "1.25"],
-  ["net.ipv4.ping_group_range", "1.25"],
-  ["net.ipv4.ip_unprivileged_port_start", "1.25"],
-  ["net.ipv4.ip_local_reserved_ports", "1.27"],
-  ["net.ipv4.tcp_keepalive_time", "1.29"],
-  ["net.ipv4.tcp_fin_timeout", "1.29"],
-  ["net.ipv4.tcp_keepalive_intvl", "1.29"],
-  ["net.ipv4.tcp_keepalive_probes", "1.29"],
-  ["net.ipv4.tcp_rmem", "1.32"],
-  ["net.ipv4.tcp_wmem", "1.32"],
-];
+/** Sysctls that influence no other pod of the node, by their first release. */
+const SAFE: Readonly<Record<string, string>> = {
+  "1.25": `kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range
+    net.ipv4.ip_unprivileged_port_start`,
+  "1.27": "net.ipv4.ip_local_reserved_ports",
+  "1.29":
+    "net.ipv4.tcp_keepalive_time net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl net.ipv4.tcp_keepalive_probes",
+  "1.32": "net.ipv4.tcp_rmem net.ipv4.tcp_wmem",
+};
 
 const PATTERN = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]$";
 const PATTERN_REGEXP = new RegExp(PATTERN);
@@ -67,7 +61,9 @@ export class SysctlAllowlist implements PodAdmitHandler {
 
   /** @param allowedUnsafe names, or beginnings of names that end in `*` */
   constructor(allowedUnsafe: readonly string[], kubeVersion: string) {
-    const safe = SAFE.filter(([, since]) => isAtLeast(kubeVersion, since)).map(([name]) => name);
+    const safe = Object.entries(SAFE).flatMap(([since, names]) =>
+      isAtLeast(kubeVersion, since) ? names.split(/\s+/) : [],
+    );
     this.#patterns = [...safe, ...allowedUnsafe.map(dottedSysctl)];
   }
 

@@ -9,6 +9,7 @@ import { grpcHealthChecking } from "./grpc-health-checking.js";
 import { guestbook } from "./guestbook.js";
 import { mounttest } from "./mounttest.js";
 import { netexec } from "./netexec.js";
+import { testIssuerDiscovery } from "./openid-metadata.js";
 import { liveness, nettest, porter, portForwardTester, serveHostname, testWebserver } from "./servers.js";
 
 type Subcommand = (self: Self, flags: Flags, args: readonly string[]) => Promise<number>;
@@ -30,6 +31,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   porter,
   "port-forward-tester": portForwardTester,
   "serve-hostname": serveHostname,
+  "test-service-account-issuer-discovery": testIssuerDiscovery,
   "test-webserver": testWebserver,
 };
 

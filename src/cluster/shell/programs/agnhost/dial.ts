@@ -4,6 +4,7 @@ import { deadline } from "../../net/deadline.js";
 import { bodyOf, HttpFailure, sendHttp } from "../../net/http-client.js";
 import { readResolvConf } from "../../net/resolv-conf.js";
 import { lookUpHost } from "../../net/resolver.js";
+import { connectTls } from "../../net/tls.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { Connection } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
@@ -62,15 +63,24 @@ async function resolve(self: Self, host: string, signal: AbortSignal): Promise<s
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
+/** The CA that signs the server, and the token to send. */
+interface Https {
+  readonly ca: Buffer;
+  readonly token: string;
+}
+
 /** Fetches `http://host:port/path`. @throws Error with the text of Go's HTTP client; the signal's reason */
-export async function getHttp(self: Self, host: string, port: number, path: string): Promise<string> {
+export async function getHttp(self: Self, host: string, port: number, path: string, https?: Https): Promise<string> {
   using limit = deadline(self.machine.clock, REQUEST_TIMEOUT_MS, self.signal);
-  const url = `http://${host}:${port}/${path}`;
+  const url = `http${https ? "s" : ""}://${host}:${port}/${path}`;
   const failed = (why: string) => new Error(`Get ${JSON.stringify(url)}: ${why}`);
   try {
-    const stream = duplexOf(await dialTcp(self, host, port, undefined), limit.signal);
+    const plain = duplexOf(await dialTcp(self, host, port, undefined), limit.signal);
+    const stream = https ? await connectTls(plain, { host, ca: https.ca }, limit.signal) : plain;
     try {
-      const headers = [["Host", `${host}:${port}`] as const, ["User-Agent", "Go-http-client/1.1"] as const];
+      const headers: (readonly [string, string])[] = [["Host", `${host}:${port}`]];
+      headers.push(["User-Agent", "Go-http-client/1.1"]);
+      if (https) headers.push(["Authorization", `Bearer ${https.token}`]);
       const response = await sendHttp(stream, { method: "GET", path: `/${path}`, headers }, limit.signal);
       const parts: Buffer[] = [];
       for await (const bytes of bodyOf(response, limit.signal)) {
