@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:http2";
+import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, test } from "vitest";
@@ -14,7 +16,8 @@ import {
   HealthCheckResponse,
 } from "../../../src/staging/server/grpc-health.js";
 import { untilTrue } from "../../support/fake-clock.js";
-import { loadPrograms, RuntimeLab, stateOf } from "../runtime/lab.js";
+import { makeAuthority, makeLeaf } from "../../support/https-server.js";
+import { loadPrograms, never, RuntimeLab, stateOf } from "../runtime/lab.js";
 
 let lab = new RuntimeLab();
 const folder = mkdtempSync(join(tmpdir(), "kubelab-agnhost-"));
@@ -148,6 +151,59 @@ test("grpc-health-checking serves until its delay is over, or a client says othe
   assert.equal(await probeHealth(server, "web"), "1");
   await lab.clock.advance(10_000);
   assert.equal(await probeHealth(server, "web"), "2");
+});
+
+/** What the program says of a token of an issuer on the node's own port 443, whose key signs unless it is another one. */
+async function discover(audience: string, signer?: KeyObject, shown?: string): Promise<string> {
+  const ca = await makeAuthority();
+  const { host } = lab.core.network;
+  const { ip = "" } = host;
+  const leaf = await makeLeaf(ca, { ip: [ip] });
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const issuer = `https://${ip}`;
+  const documents: Record<string, unknown> = {
+    "/.well-known/openid-configuration": { issuer: shown ?? issuer, jwks_uri: `${issuer}/keys` },
+    "/keys": { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k" }] },
+  };
+  const server = createServer({ key: leaf.keyPem, cert: leaf.certificatePem }, ({ url, headers }, response) => {
+    const isKnown = headers.authorization === "Bearer own";
+    response.writeHead(isKnown ? 200 : 401).end(JSON.stringify(documents[url ?? ""] ?? {}));
+  });
+  host.ports.listen(443, (connection) => server.emit("connection", duplexOf(connection, never)));
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const claims = { iss: issuer, aud: ["test"], exp: lab.clock.now() / 1000 + 60 };
+  const signed = `${part({ alg: "ES256", kid: "k" })}.${part(claims)}`;
+  const signature = sign("sha256", Buffer.from(signed), { key: signer ?? privateKey, dsaEncoding: "ieee-p1363" });
+  writeFileSync(join(folder, "sa"), `${signed}.${signature.toString("base64url")}`);
+  writeFileSync(join(folder, "ca.crt"), ca.certificatePem);
+  writeFileSync(join(folder, "token"), "own");
+  const mounts = [{ containerPath: "/var/run/secrets/kubernetes.io/serviceaccount", hostPath: folder }];
+  const path = "--token-path=/var/run/secrets/kubernetes.io/serviceaccount/sa";
+  const args = ["test-service-account-issuer-discovery", path, `--audience=${audience}`];
+  const container = lab.run({ image: { image: "agnhost" }, args, mounts });
+  const output = lab.output(container, "stderr");
+  await untilTrue(() => !container.isRunning);
+  host.ports.close(443);
+  const [last = ""] = output().trimEnd().split("\n").slice(-1);
+  return `${stateOf(container)}: ${last.replace(/^\S+ \S+ /, "").replaceAll(issuer, "ISSUER")}`;
+}
+
+test("test-service-account-issuer-discovery verifies a token with its issuer's keys", async () => {
+  const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+  assert.deepEqual(
+    [
+      await discover("test"),
+      await discover("other"),
+      await discover("test", other),
+      await discover("test", undefined, "x"),
+    ],
+    [
+      "exited (0, Completed): OK: Got valid claims from token!",
+      'exited (1, Error): oidc: expected audience "other" got ["test"]',
+      "exited (1, Error): failed to verify signature: failed to verify id token signature",
+      'exited (1, Error): oidc: issuer did not match the issuer returned by provider, expected "ISSUER" got "x"',
+    ],
+  );
 });
 
 test("the output of a command of netexec is in the container's memory", async () => {

@@ -43,8 +43,8 @@ const BOOLEANS = ["json-response", "tcp", "udp", "http", "close", "break_on_expe
 /**
  * `agnhost SUBCOMMAND`: the program of the image that Kubernetes' end-to-end tests run in most of their pods.
  *
- * Mirrors test/images/agnhost. Differs: only the subcommands that need nothing but the pods' network; none that calls
- * the API server or is called by it.
+ * Mirrors test/images/agnhost. Differs: only the subcommands that need nothing but the pods' network and the API server; none
+ * that the API server calls.
  */
 export const agnhost: Program = async (self) => {
   const [name = "", ...args] = self.argv.slice(1);
