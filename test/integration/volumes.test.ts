@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
 import { newHome, runCliProcess } from "../support/cli-process.js";
@@ -113,6 +113,16 @@ suiteNeeding(["kubectl"], "persistent volumes", () => {
     assert.match(await kubectl("get", "pvc", "scratch-data"), /Bound/);
     await kubectl("delete", "pod", "scratch");
     await kubectl("wait", "--for=delete", "pvc/scratch-data", "--timeout=35s");
+  });
+
+  test.runIf(existsSync("/dev/shm"))("a volume of medium Memory is full at its size", async () => {
+    await create(podOf("memory", { emptyDir: { medium: "Memory", sizeLimit: "1Mi" } }));
+    await ready("memory");
+    const fill =
+      "dd if=/dev/zero of=/data/f bs=64k count=32; rm /data/f; dd if=/dev/zero of=/data/g bs=64k count=8 && echo again";
+    const output = await kubectl("exec", "memory", "--", "sh", "-c", `(${fill}) 2>&1; df -m /data | tail -1`);
+    assert.match(output, /No space left on device[\s\S]*again/);
+    assert.match(output, /tmpfs +1 +\d +\d +50% \/data/);
   });
 
   test("what is not valid is refused in upstream's words", async () => {

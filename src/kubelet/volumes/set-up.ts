@@ -3,6 +3,8 @@ import { chmod, chown, lchown, lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { resourcesOf } from "../../staging/apimachinery/corev1/container-resources.js";
+import { unitValue } from "../../staging/apimachinery/quantity.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import { makeFolder } from "../../util/os/files.js";
 import { type AtomicWriterDeps, type Payload, PayloadError, writeAtomically } from "./atomic-writer.js";
@@ -77,7 +79,8 @@ export async function setUpVolume(
     };
   }
   if (emptyDir) {
-    const dir = emptyDir.medium === "Memory" ? await setUpMemoryMedium(place) : place;
+    const dir =
+      emptyDir.medium === "Memory" ? await setUpMemoryMedium(place, memorySize(deps, pod, emptyDir.sizeLimit)) : place;
     await makeWritableFolder(dir);
     await setVolumeOwnership(pod, dir, false);
     return { mounted: { name, hostPath: dir, readOnly: false }, changed: false };
@@ -104,6 +107,20 @@ export async function setUpVolume(
   }
   const kind = Object.keys(volume).find((key) => key !== "name") ?? "unknown";
   throw new VolumeSetUpError(`no volume plugin matched: this kubelet has none for ${kind} volumes`);
+}
+
+/**
+ * The size of a memory-backed volume: the least of the node's allocatable memory, the pod's limit and the volume's own.
+ * Mirrors calculateEmptyDirMemorySize in pkg/volume/emptydir/empty_dir.go. @returns bytes
+ */
+function memorySize({ allocatable }: SetUpDeps, { spec }: V1Pod, sizeLimit: string | null | undefined): number {
+  const limits = (spec.containers ?? []).map((container) =>
+    unitValue(resourcesOf(container).limits?.["memory"] ?? "0"),
+  );
+  // A container without a limit leaves the pod without one.
+  const ofPod = limits.includes(0) ? 0 : limits.reduce((sum, bytes) => sum + bytes, 0);
+  const sizes = [unitValue(allocatable()["memory"] ?? "0"), ofPod, unitValue(sizeLimit ?? "0")];
+  return Math.min(...sizes.filter((bytes) => bytes > 0), Number.MAX_SAFE_INTEGER);
 }
 
 /** A volume's error for the event; undefined for any other error. */

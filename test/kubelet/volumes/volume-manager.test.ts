@@ -25,6 +25,7 @@ import {
 } from "../../../src/kubelet/volumes/volume-manager.js";
 import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import type { Wire } from "../../../src/staging/apimachinery/wire.js";
+import { sizeOfMemoryFolder } from "../../../src/util/os/memory-folder.js";
 import { CountedMetrics } from "../../support/counted.js";
 import { FakeClock, FakeRandom, settle, untilTrue } from "../../support/fake-clock.js";
 import { RecordedEvents } from "../../support/recorded-events.js";
@@ -79,7 +80,7 @@ class Lab {
         configMaps: { get: get("configmap", this.configMaps) },
         secrets: { get: get("secret", this.secrets) },
         tokens: { getServiceAccountToken: async () => this.token },
-        allocatable: () => ({ cpu: "4" }),
+        allocatable: () => ({ cpu: "4", memory: "8Gi" }),
       },
       { rootDir: this.rootDir, hostPaths },
     );
@@ -194,7 +195,7 @@ test.runIf(hasSharedMemory)(
     assert.equal(statSync(dir).mode & 0o777, 0o777);
     writeFileSync(join(dir, "kept"), "x");
     const link = join(lab.rootDir, "pods/u/volumes/kubernetes.io~empty-dir/v");
-    assert.equal(await setUpMemoryMedium(link), dir);
+    assert.equal(await setUpMemoryMedium(link, 1), dir);
     assert.deepEqual(readdirSync(dir), ["kept"]);
     await lab.manager.waitForUnmount(pod, SIGNAL);
     assert.equal(existsSync(dirname(dir)), false);
@@ -210,6 +211,30 @@ test.runIf(hasSharedMemory)("volumes: an emptyDir of medium Memory goes with its
   await removeAbandonedMemoryMedia();
   assert.equal(existsSync(dirname(dir)), false);
 });
+
+const sizes: readonly (readonly [limit: string | undefined, sizeLimit: string | undefined, bytes: number])[] = [
+  [undefined, undefined, 8 * 1024 ** 3],
+  ["64Mi", undefined, 64 * 1024 ** 2],
+  ["64Mi", "16Mi", 16 * 1024 ** 2],
+  ["64Mi", "1Gi", 64 * 1024 ** 2],
+];
+for (const [limit, sizeLimit, bytes] of sizes) {
+  test.runIf(hasSharedMemory)(
+    `volumes: medium Memory, limit ${limit}, sizeLimit ${sizeLimit}: ${bytes} bytes`,
+    async () => {
+      const lab = new Lab();
+      const resources = limit === undefined ? {} : { limits: { memory: limit } };
+      const pod = podOf([
+        { name: "v", emptyDir: { medium: "Memory", ...(sizeLimit === undefined ? {} : { sizeLimit }) } },
+      ]);
+      const [container] = pod.spec.containers ?? [];
+      const limited = { ...pod, spec: { ...pod.spec, containers: [{ ...container, resources }] } } as typeof pod;
+      const dir = (await lab.mount(limited)).get("v")?.hostPath ?? "";
+      assert.equal(sizeOfMemoryFolder(dir), bytes);
+      await lab.manager.waitForUnmount(limited, SIGNAL);
+    },
+  );
+}
 
 const isRoot = process.getuid?.() === 0;
 

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../../util/clock.js";
+import { bytesIn, memoryFolderOf, sizeOfMemoryFolder } from "../../../util/os/memory-folder.js";
 import { FsError } from "./fs-error.js";
 import type { HostMount } from "./nodes.js";
 
@@ -11,6 +12,7 @@ const MAX_NAMES = 50_000;
 const MIN_FREE_BYTES = 1024 ** 3;
 const MIN_FREE_SHARE = 0.1;
 const BYTES_PER_LOOK = 1024 ** 2;
+const MEMORY_BYTES_PER_LOOK = 64 * 1024;
 const MEASURE_PERIOD_MS = 10_000;
 
 /** The disk space of the machine that one container uses through its mounts. */
@@ -18,6 +20,8 @@ export class DiskUse {
   #bytes = 0;
   #names = 0;
   #unseenBytes = BYTES_PER_LOOK;
+  /** by folder: the bytes at the last look, and those that this container has added since */
+  readonly #memory = new Map<string, { used: number; added: number }>();
   #measuredMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -27,6 +31,7 @@ export class DiskUse {
 
   /** A file grows. @throws FsError ENOSPC */
   grow(bytes: number, hostPath: string, path: string): void {
+    this.#growMemory(bytes, hostPath, path);
     this.#unseenBytes += bytes;
     if (this.#unseenBytes >= BYTES_PER_LOOK) {
       const { bavail, blocks, bsize } = statfsSync(hostPath);
@@ -37,6 +42,23 @@ export class DiskUse {
     if (this.#bytes + bytes > MAX_BYTES) this.#measure();
     if (this.#bytes + bytes > MAX_BYTES) throw new FsError("ENOSPC", path);
     this.#bytes += bytes;
+  }
+
+  /** Volumes of medium Memory have a size of their own, which all containers of the pod share. */
+  #growMemory(bytes: number, hostPath: string, path: string): void {
+    const folder = memoryFolderOf(hostPath);
+    const size = folder === undefined ? undefined : sizeOfMemoryFolder(folder);
+    if (folder === undefined || size === undefined) return;
+    const seen = this.#memory.get(folder) ?? { used: bytesIn(folder), added: 0 };
+    seen.added += bytes;
+    if (seen.used + seen.added > size || seen.added > MEMORY_BYTES_PER_LOOK) {
+      seen.used = bytesIn(folder);
+      seen.added = bytes;
+    }
+    this.#memory.set(folder, seen);
+    if (seen.used + seen.added <= size) return;
+    seen.added -= bytes;
+    throw new FsError("ENOSPC", path);
   }
 
   /** A new file, folder or link. @throws FsError ENOSPC */

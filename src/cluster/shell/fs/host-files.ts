@@ -22,6 +22,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { bytesIn, memoryFolderOf, sizeOfMemoryFolder } from "../../../util/os/memory-folder.js";
 import type { DiskUse } from "./disk-use.js";
 import { FsError, fromHost } from "./fs-error.js";
 import type { FileOwner, HostOwners } from "./host-owners.js";
@@ -229,6 +230,11 @@ export interface FileSystemSpace {
 
 /** The space of the file system of the machine that has this path. */
 export function spaceAt(path: string): FileSystemSpace {
+  const folder = memoryFolderOf(path);
+  const totalBytes = folder === undefined ? undefined : sizeOfMemoryFolder(folder);
+  if (folder !== undefined && totalBytes !== undefined) {
+    return { totalBytes, freeBytes: Math.max(0, totalBytes - bytesIn(folder)) };
+  }
   const { blocks, bavail, bsize } = statfsSync(path);
   return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
 }
