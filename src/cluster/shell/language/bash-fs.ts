@@ -55,12 +55,12 @@ function remove(fs: ContainerFs, path: string, options: { recursive?: boolean; f
   }
 }
 
-interface CopyOptions {
-  readonly isRecursive: boolean;
-  readonly umask: number;
-}
-
-function copy(fs: ContainerFs, from: string, to: string, options: CopyOptions): void {
+function copy(
+  fs: ContainerFs,
+  from: string,
+  to: string,
+  options: { readonly isRecursive: boolean; readonly umask: number },
+): void {
   const stat = fs.stat(from);
   const mode = stat.mode & 0o777 & ~options.umask;
   if (stat.type !== "directory") {

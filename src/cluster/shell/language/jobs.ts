@@ -1,5 +1,5 @@
 import { exitCodeOf } from "../process/process.js";
-import { sendSignal, signalProblem } from "../process/process-table.js";
+import { sendSignal } from "../process/process-table.js";
 import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
 import type { Shell } from "./shell.js";
 import { ShellError } from "./state.js";
@@ -66,7 +66,7 @@ export async function kill(args: readonly string[], shell: Shell): Promise<numbe
   if (signal === undefined) throw new ShellError("bad signal name", 1);
   let status = 0;
   for (const arg of rest) {
-    const problem = signalProblem(arg, sendSignal(shell.self.machine, Number(arg.replace(/^%/, "")), signal));
+    const problem = sendSignal(shell.self.machine, arg.replace(/^%/, ""), signal);
     if (problem === undefined) continue;
     await shell.complain(problem);
     status = 1;

@@ -111,23 +111,16 @@ export function userOf(task: Task): Subject["user"] {
  * Sends a signal from a process of `sender` to one in its namespace. Mirrors check_kill_permission and sig_task_ignored in
  * Linux's kernel/signal.c.
  * @param signal 0: only checks
+ * @returns the problem as busybox prints it: `can't kill pid 1: Operation not permitted`
  */
-export function sendSignal(sender: ProcessOwner, pid: number, signal: number): "sent" | "ESRCH" | "EPERM" {
-  const task = sender.processes.find(pid);
-  if (task === undefined) return "ESRCH";
-  if (!permitsSignal(sender, userOf(task).uid)) return "EPERM";
-  if (signal === 0) return "sent";
-  if (!isProcess(task)) {
-    if (task.onSignal === undefined) return "EPERM";
-    task.onSignal(signal, sender.processes);
-  } else if (task.machine.processes === sender.processes) task.signalFromInside(signal);
+export function sendSignal(sender: ProcessOwner, pid: string, signal: number): string | undefined {
+  const task = sender.processes.find(Number(pid));
+  if (task === undefined) return `can't kill pid ${pid}: No such process`;
+  const isAllowed = permitsSignal(sender, userOf(task).uid) && (isProcess(task) || task.onSignal !== undefined);
+  if (!isAllowed) return `can't kill pid ${pid}: Operation not permitted`;
+  if (signal === 0) return undefined;
+  if (!isProcess(task)) task.onSignal?.(signal, sender.processes);
+  else if (task.machine.processes === sender.processes) task.signalFromInside(signal);
   else task.kill(signal);
-  return "sent";
-}
-
-const TEXTS = { ESRCH: "No such process", EPERM: "Operation not permitted" } as const;
-
-/** `can't kill pid 1: Operation not permitted`, as busybox prints it; undefined for a signal that was sent */
-export function signalProblem(pid: string, result: ReturnType<typeof sendSignal>): string | undefined {
-  return result === "sent" ? undefined : `can't kill pid ${pid}: ${TEXTS[result]}`;
+  return undefined;
 }

@@ -1,7 +1,7 @@
+import { defined } from "../../../util/defined.js";
 import { errorText, FsError } from "../fs/fs-error.js";
-import type { FileOwner } from "../fs/host-owners.js";
 import { changedMode, modeText, octal } from "../fs/mode.js";
-import { resolvePath } from "../fs/paths.js";
+import { baseName, resolvePath } from "../fs/paths.js";
 import type { FileStat } from "../fs/stat.js";
 import { AccountNames, groupIdOf, userIdOf } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
@@ -53,42 +53,25 @@ export async function chmod(self: Self): Promise<number> {
   });
 }
 
-/** `chown [-Rh] USER[:GROUP] FILE...` */
+/** `chown [-Rh] USER[:GROUP] FILE...`, `chgrp [-Rh] GROUP FILE...` */
 export async function chown(self: Self): Promise<number> {
+  const isGroup = baseName(self.argv[0] ?? "") === "chgrp";
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "RhLHPcvf");
   const [owner, ...names] = rest;
-  if (unknown !== undefined || owner === undefined || names.length === 0)
-    return usage(self, "usage: chown [-RhLHPcvf]... USER[:[GRP]] FILE...");
-  const [, user = "", separator = "", group = ""] = /^([^:.]*)(?:([:.])(.*))?$/.exec(owner) ?? [];
-  const uid = user === "" ? undefined : userIdOf(self.machine.fs, user);
+  if (unknown !== undefined || owner === undefined || names.length === 0) {
+    return usage(
+      self,
+      `usage: ${isGroup ? "chgrp" : "chown"} [-RhLHPcvf]... ${isGroup ? "GROUP" : "USER[:[GRP]]"} FILE...`,
+    );
+  }
+  const { fs } = self.machine;
+  const [, user = "", group = ""] = isGroup ? ["", "", owner] : (/^([^:.]*)(?:[:.](.*))?$/.exec(owner) ?? []);
+  const uid = user === "" ? undefined : userIdOf(fs, user);
+  const gid = group === "" ? undefined : groupIdOf(fs, group);
   if (user !== "" && uid === undefined) return usage(self, `unknown user ${user}`);
-  const gid = group === "" ? undefined : groupIdOf(self.machine.fs, group);
-  if (separator !== "" && group !== "" && gid === undefined) return usage(self, `unknown group ${group}`);
-  return giveFiles(self, names, options, {
-    ...(uid === undefined ? {} : { uid }),
-    ...(gid === undefined ? {} : { gid }),
-  });
-}
-
-/** `chgrp [-Rh] GROUP FILE...` */
-export async function chgrp(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "RhLHPcvf");
-  const [group, ...names] = rest;
-  if (unknown !== undefined || group === undefined || names.length === 0)
-    return usage(self, "usage: chgrp [-RhLHPcvf]... GROUP FILE...");
-  const gid = groupIdOf(self.machine.fs, group);
-  if (gid === undefined) return usage(self, `unknown group ${group}`);
-  return giveFiles(self, names, options, { gid });
-}
-
-function giveFiles(
-  self: Self,
-  names: readonly string[],
-  options: ReadonlyMap<string, string>,
-  owner: Partial<FileOwner>,
-): Promise<number> {
+  if (group !== "" && gid === undefined) return usage(self, `unknown group ${group}`);
   const followLast = !options.has("h") && !options.has("R");
-  return eachFile(self, names, options, (path) => self.machine.fs.chown(path, owner, followLast));
+  return eachFile(self, names, options, (path) => fs.chown(path, defined({ uid, gid }), followLast));
 }
 
 const TYPES: Readonly<Record<FileStat["type"], readonly [text: string, letter: string, bits: number]>> = {

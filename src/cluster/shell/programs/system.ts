@@ -4,7 +4,7 @@ import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Self, SpawnError } from "../process/process.js";
-import { sendSignal, signalProblem, userOf } from "../process/process-table.js";
+import { sendSignal, userOf } from "../process/process-table.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 
@@ -326,7 +326,7 @@ export async function kill(self: Self): Promise<number> {
   if (signal === undefined) return usage(self, "bad signal name");
   let code = 0;
   for (const arg of args) {
-    const problem = signalProblem(arg, sendSignal(self.machine, Number(arg), signal));
+    const problem = sendSignal(self.machine, arg, signal);
     if (problem === undefined) continue;
     await complain(self, problem);
     code = 1;

@@ -3,7 +3,7 @@ import { date } from "./date.js";
 import { dd } from "./dd.js";
 import { ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { hexdump } from "./hexdump.js";
-import { brctl, ipcs, nnp, sysctl } from "./kernel.js";
+import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
 import { df, free, mount, uptime } from "./machine.js";
 import { basename, dirname, mktemp, realpath } from "./names.js";
 import { ifconfig, ip, netstat, route } from "./net/interfaces.js";
@@ -109,7 +109,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["stat", stat],
   ["chmod", chmod],
   ["chown", chown],
-  ["chgrp", chgrp],
+  ["chgrp", chown],
   ["uname", uname],
   ["nproc", nproc],
   ["ps", ps],
