@@ -49,6 +49,11 @@ const AS_USER: readonly (readonly [string, string])[] = [
   ["chown 1000 /etc/passwd", "chown: /etc/passwd: Operation not permitted\n"],
   ["echo x | tee /etc/x", "tee: /etc/x: Permission denied\nx\n"],
   ["dd if=/dev/null of=/etc/x", "dd: can't open '/etc/x': Permission denied\n"],
+  [
+    "echo hi > /tmp/s; stat /tmp/s | sed -n '1,2p;4p'; stat -c '%08a|%-4s|%%|%q' /tmp/s",
+    "  File: /tmp/s\n  Size: 3         \tBlocks: 8          IO Block: 4096   regular file\n" +
+      "Access: (0644/-rw-r--r--)  Uid: ( 1000/ UNKNOWN)   Gid: ( 3000/ UNKNOWN)\n00000644|3   |%|%q\n",
+  ],
   ["stat /root/x", "stat: can't stat '/root/x': Permission denied\n"],
   ["/etc/passwd; echo $?", "sh: /etc/passwd: Permission denied\n126\n"],
   ["test -r /etc/passwd; echo $?; test -w /etc/passwd; echo $?; test -x /root; echo $?", "0\n1\n1\n"],

@@ -1,6 +1,6 @@
 import { defined } from "../../../util/defined.js";
 import { errorText, FsError } from "../fs/fs-error.js";
-import { changedMode, modeText, octal } from "../fs/mode.js";
+import { changedMode, modeText } from "../fs/mode.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import type { FileStat } from "../fs/stat.js";
 import { AccountNames, groupIdOf, userIdOf } from "../process/accounts.js";
@@ -100,8 +100,7 @@ export async function stat(self: Self): Promise<number> {
     try {
       const found = options.has("L") ? fs.stat(path) : fs.lstat(path);
       const file: NamedFile = { ...found, name, target: found.type === "symlink" ? fs.readlink(path) : undefined };
-      const format = options.get("c");
-      await print(self, format === undefined ? longText(names, file) : `${formatted(names, format, file)}\n`);
+      await print(self, `${formatted(names, options.get("c") ?? LONG_FORMAT, file)}\n`);
     } catch (error) {
       if (!(error instanceof FsError)) throw error;
       code = 1;
@@ -145,10 +144,11 @@ function formatted(names: AccountNames, format: string, file: NamedFile): string
     U: names.user(uid) ?? "UNKNOWN",
     "%": "%",
   };
-  return format.replace(/%([a-zA-Z%])/g, (all, letter: string) => {
-    if ("xyz".includes(letter)) return timeText(mtimeMs);
-    if ("XYZ".includes(letter)) return String(Math.floor(mtimeMs / 1000));
-    return Object.hasOwn(fields, letter) ? String(fields[letter]) : all;
+  const time = { x: timeText(mtimeMs), X: Math.floor(mtimeMs / 1000) };
+  return format.replace(/%([-0]?)(\d*)([a-zA-Z%])/g, (all, flag: string, width: string, letter: string) => {
+    const value = /[xyz]/.test(letter) ? time.x : /[XYZ]/.test(letter) ? time.X : fields[letter];
+    if (value === undefined) return all;
+    return flag === "-" ? String(value).padEnd(Number(width)) : String(value).padStart(Number(width), flag || " ");
   });
 }
 
@@ -156,18 +156,11 @@ function blocksOf(size: number): number {
   return Math.ceil(size / IO_BLOCK_BYTES) * (IO_BLOCK_BYTES / BLOCK_BYTES);
 }
 
-/** Mirrors print_stat in busybox's coreutils/stat.c. */
-function longText(names: AccountNames, file: NamedFile): string {
-  const { name, target, uid, gid, mode, size, inode } = file;
-  const owner = (id: number, text = "UNKNOWN") => `(${String(id).padStart(5)}/${text.padStart(8)})`;
-  const blocks = `Blocks: ${String(blocksOf(size)).padEnd(10)} IO Block: ${IO_BLOCK_BYTES}   ${formatted(names, "%F", file)}`;
-  const time = formatted(names, "%y", file);
-  return [
-    `  File: ${target === undefined ? name : `'${name}' -> '${target}'`}`,
-    `  Size: ${String(size).padEnd(10)}\t${blocks}`,
-    `Device: 1h/1d\tInode: ${String(inode).padEnd(10)}  Links: ${file.links}`,
-    `Access: (${octal(mode)}/${typeAndMode(file)})  Uid: ${owner(uid, names.user(uid))}   Gid: ${owner(gid, names.group(gid))}`,
-    ...["Access", "Modify", "Change"].map((word) => `${word}: ${time}`),
-    "",
-  ].join("\n");
-}
+/** busybox's default, from print_stat in coreutils/stat.c. */
+const LONG_FORMAT = `  File: %N
+  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F
+Device: 1h/1d\tInode: %-10i  Links: %h
+Access: (%04a/%A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)
+Access: %x
+Modify: %y
+Change: %z`;
