@@ -173,7 +173,9 @@ export const COURSE_KUBELET: readonly Chapter[] = [
         "the URL with [::] gets a host",
         EXEC,
         /^connect the streams to http:\/\/127\.0\.0\.1:/,
-        differs("The embedded runtime listens on 127.0.0.1, so only a containerd over TCP answers with [::]."),
+        differs(
+          "Streams go to the kubelet's own machine only, so [::] becomes 127.0.0.1, never the address of another machine.",
+        ),
       ],
       [
         "UpgradeAwareHandler",
