@@ -1,7 +1,7 @@
 import { baseName } from "../fs/paths.js";
 import { execInPlace } from "../process/exec.js";
 import { type Self, SpawnError } from "../process/process.js";
-import { sendSignal, signalProblem, type Task } from "../process/process-table.js";
+import { sendSignal, type Task } from "../process/process-table.js";
 import { parseSignal, SIGHUP, SIGTERM } from "../process/signals.js";
 import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
@@ -57,7 +57,7 @@ export async function killall(self: Self): Promise<number> {
       if (!isQuiet) await complain(self, `${name}: no process killed`);
     }
     for (const pid of found) {
-      const problem = signalProblem(String(pid), sendSignal(self.machine, pid, signal));
+      const problem = sendSignal(self.machine, String(pid), signal);
       if (problem === undefined) continue;
       code = 1;
       await complain(self, problem);

@@ -3,11 +3,11 @@ import { date } from "./date.js";
 import { dd } from "./dd.js";
 import { ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { hexdump } from "./hexdump.js";
-import { brctl, ip, ipcs, nnp, pgrep, sysctl } from "./kernel.js";
+import { brctl, ipcs, nnp, sysctl } from "./kernel.js";
 import { df, free, mount, uptime } from "./machine.js";
 import { basename, dirname, mktemp, realpath } from "./names.js";
 import { ifconfig, ip, netstat, route } from "./net/interfaces.js";
-import { chgrp, chmod, chown, stat } from "./owners.js";
+import { chmod, chown, stat } from "./owners.js";
 import { killall, nohup, pgrep, pidof } from "./processes.js";
 import { seq } from "./seq.js";
 import {
