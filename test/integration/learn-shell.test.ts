@@ -46,6 +46,11 @@ suiteNeeding(["tmux"], "a lab at one terminal", () => {
       // A Ctrl-D before the prompt would be lost.
       await terminal.shows(/^begun\s+^tour 2\/\d+ ✓ /m);
       terminal.press("C-d");
+      if (name === "zsh") {
+        // It warns once of what still runs.
+        await terminal.shows(/you have running jobs[\s\S]*^tour 2\/\d+ ✓ /m);
+        terminal.press("C-d");
+      }
       const back = await terminal.shows(/✓ [\s\S]*Next: [\s\S]*^n next {2}w why/m);
       assert.doesNotMatch(back, /^ *✗/m);
       terminal.press("q");
