@@ -44,7 +44,7 @@ export const COURSE_KUBELET: readonly Chapter[] = [
       ["syncCh", "kubelab explain syncCh", /syncCh ticks each second and asks getPodsToSync/],
       ["housekeepingCh", "kubelab explain housekeepingCh", /The loop's housekeeping, every 2 s/],
       ["the probes' managers", "kubelab explain livenessManager", /three channels with results of probes/],
-      ["pods that wait for a sync", JOURNEY, /^SyncLoop \(SYNC\) pods total=1/, by(FILE.kubelet, "HandlePodSyncs")],
+      ["pods that wait for a sync", "kubelab explain getPodsToSync", /when their time in the work queue has come/],
       ["housekeeping", NODE, /^SyncLoop \(housekeeping\)$/, by(FILE.pods, "HandlePodCleanups")],
     ],
   },
@@ -167,7 +167,7 @@ export const COURSE_KUBELET: readonly Chapter[] = [
         by("pkg/kubelet/server/server.go", "getExec"),
       ],
       ["CRI Exec", EXEC, /RuntimeService\/Exec → OK/],
-      ["the runtime's URL", EXEC, /^connect the streams to http:\/\/127\.0\.0\.1:\d+\/exec\/\w+\*/],
+      ["the runtime's URL", EXEC, /^connect the streams to http:\/\/127\.0\.0\.1:\d+\/exec\/\S+\*/],
       ["URL is not set", "kubelab explain URL is not set", /an empty one is an error/],
       [
         "the URL with [::] gets a host",
