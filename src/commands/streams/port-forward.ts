@@ -123,7 +123,7 @@ function protocolsOf(
 /** No name is looked up elsewhere. Mirrors parseAddresses in client-go/tools/portforward/portforward.go. */
 function ipOrLocalhost(text: string): string {
   if (isIP(text) !== 0 || text === "localhost") return text;
-  throw new InvalidArgumentError(`${text} is not a valid IP.`);
+  throw new InvalidArgumentError(`${text === "" ? "an empty text" : text} is not a valid IP.`);
 }
 
 /** One document for all ports. Mirrors the lines of client-go/tools/portforward (listenOnPort). */

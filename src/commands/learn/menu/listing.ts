@@ -34,7 +34,7 @@ export function ownMeaning(env: LearnContext): string {
 }
 
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
-  const { store, say, context } = env;
+  const { store, context } = env;
   const progress = await store.load();
   const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;

@@ -1,5 +1,5 @@
-import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFileSync } from "../../../util/os/files.js";
 import { socketPathProblem } from "../../../util/os/paths.js";
 import type { LabPlace } from "../environment/environment.js";
 import type { LabMessage } from "./message.js";
@@ -19,10 +19,8 @@ export function promptNotes(place: LabPlace, id: string, unicode: boolean): (mes
   let step = "";
   const write = (mark: string) => {
     try {
-      const file = promptFile(place);
       // A shell can read at any moment.
-      writeFileSync(`${file}.new`, [id, step, mark].filter((word) => word !== "").join(" "));
-      renameSync(`${file}.new`, file);
+      replaceFileSync(promptFile(place), [id, step, mark].filter((word) => word !== "").join(" "));
     } catch {
       // The lab's folder was removed: its shells have no state to show.
     }

@@ -9,7 +9,7 @@ import {
   ServingStatus,
 } from "../../../../staging/server/grpc-health.js";
 import { readBounded } from "../../../../staging/streaming/read-bounded.js";
-import { listenTcp } from "../../net/listen.js";
+import { bindErrorText, listenTcp } from "../../net/listen.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { Self } from "../../process/process.js";
 import { untilKilled } from "../system.js";
@@ -34,7 +34,7 @@ export async function grpcHealthChecking(self: Self, flags: Flags): Promise<numb
   const delayMs = flags.number("delay-unhealthy-sec", -1) * 1000;
   const startedMs = clock.now();
   let isForcedUnhealthy: boolean | undefined;
-  const isServingHttp = serve(self, httpPort, async ({ path, answer }) => {
+  const httpProblem = serve(self, httpPort, async ({ path, answer }) => {
     if (path !== "/make-serving" && path !== "/make-not-serving") return answer(404, "404 page not found\n");
     isForcedUnhealthy = path === "/make-not-serving";
     await goLog(self, isForcedUnhealthy ? "Mark as unhealthy" : "Mark as healthy");
@@ -53,7 +53,7 @@ export async function grpcHealthChecking(self: Self, flags: Flags): Promise<numb
     stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
     stream.end(grpcFrame(HealthCheckResponse.encode({ status })));
   };
-  const isListening = listenTcp(self, port, (connection) => {
+  const listening = listenTcp(self, port, (connection) => {
     const session = performServerHandshake(duplexOf(connection, self.signal));
     session.on("error", () => session.destroy());
     session.on("stream", (stream, headers) => {
@@ -61,9 +61,10 @@ export async function grpcHealthChecking(self: Self, flags: Flags): Promise<numb
       check(stream, String(headers[":path"])).catch(() => stream.destroy());
     });
   });
-  if (!isServingHttp || isListening === undefined) {
-    const taken = isServingHttp ? port : httpPort;
-    await goLog(self, `listen tcp :${taken}: bind: address already in use`);
+  const problem = httpProblem ?? (typeof listening === "string" ? listening : undefined);
+  if (problem !== undefined) {
+    const taken = httpProblem === undefined ? port : httpPort;
+    await goLog(self, `listen tcp :${taken}: bind: ${bindErrorText(problem).toLowerCase()}`);
     return 1;
   }
   await goLog(self, `gRPC server starting to listen on :${port}`);
