@@ -30,6 +30,30 @@ const SERVED = [
     ...["nginx:1.15-2", "nonewprivs:1.3", "nonroot:1.1", "nonroot:1.2", "redis:5.0.5-alpine", "redis:5.0.5-3"],
   ].flatMap((name) => [`registry.k8s.io/e2e-test-images/${name}`, `k8s.gcr.io/e2e-test-images/${name}`]),
 ];
+/** Of the documentation's examples, of the test suite, and of kubeadm. */
+const DOCUMENTED = `
+nginx:1.14.2 nginx:1.16.1 redis redis:5.0.4 mysql:5.6 mysql:8.0 wordpress:4.8-apache wordpress:6.2.1-apache mongo cassandra
+mariadb:10.8 gcr.io/google-samples/cassandra:v13 gcr.io/google-samples/gb-frontend:v5 registry.k8s.io/redis:e2e
+us-docker.pkg.dev/google-samples/containers/gke/gb-frontend:v5 us-docker.pkg.dev/google-samples/containers/gke/hello-app:2.0
+gcr.io/google_samples/gb-redis-follower:v2 gcr.io/google-samples/xtrabackup:1.0 k8s.gcr.io/kubernetes-zookeeper:1.0-3.4.10
+registry.k8s.io/busybox registry.k8s.io/busybox:1.27.2 k8s.gcr.io/busybox gcr.io/google-containers/busybox
+registry.k8s.io/nginx-slim:0.8 registry.k8s.io/nginx-slim:0.24 registry.k8s.io/nginx:1.7.9 registry.k8s.io/hpa-example
+registry.k8s.io/etcd:3.5.4-0 quay.io/coreos/etcd:v3.5.21 registry.k8s.io/pause:2.0 registry.k8s.io/pause:3.10.1 gcr.io/google_containers/pause:2.0
+perl:5.34.0 perl python python:3.9 python:2.7 node node:18-alpine golang golang:1.20 ruby:3.2 openjdk:17 php:8-apache bash bash:5 rust
+debian debian:stable-slim debian:bookworm-slim ubuntu:14.04 centos:7 fedora alpine:3.4 amazonlinux:2 rockylinux:9
+fluent/fluentd:v1.14-1 registry.k8s.io/fluentd-gcp:1.30 quay.io/fluentd_elasticsearch/fluentd:v2.5.2 polinux/stress vish/stress
+registry.k8s.io/echoserver:1.4 gcr.io/google-samples/hello-app:1.0 gcr.io/google-samples/node-hello:1.0 k8s.gcr.io/liveness
+gcr.io/google-samples/kubernetes-bootcamp:v1 gcr.io/google-samples/hello-go-gke:1.0 registry.k8s.io/goproxy:0.1
+registry.k8s.io/prometheus-to-sd:v0.2.3 registry.k8s.io/serve_hostname hashicorp/http-echo:0.2.3 traefik/whoami
+registry.k8s.io/e2e-test-images/perl:5.26 registry.k8s.io/e2e-test-images/echoserver:2.4 registry.k8s.io/e2e-test-images/ipc-utils:1.3
+registry.k8s.io/e2e-test-images/apparmor-loader:1.4 registry.k8s.io/e2e-test-images/cuda-vector-add:2.2
+registry.k8s.io/e2e-test-images/metadata-concealment:1.6 registry.k8s.io/e2e-test-images/resource-consumer:1.11
+registry.k8s.io/e2e-test-images/sample-apiserver:1.17.6 registry.k8s.io/e2e-test-images/sample-device-plugin:1.3
+registry.k8s.io/e2e-test-images/volume/nfs:1.3 registry.k8s.io/e2e-test-images/node-perf/npb-ep:1.2
+registry.k8s.io/build-image/distroless-iptables:v0.1.1 registry.k8s.io/sig-storage/nfs-provisioner:v3.0.1
+registry.k8s.io/coredns:1.7.0 registry.k8s.io/kube-proxy:v1.34.0 registry.k8s.io/metrics-server/metrics-server:v0.6.1
+registry.k8s.io/dns/k8s-dns-node-cache:1.22.13 registry.k8s.io/cpa/cluster-proportional-autoscaler:1.8.5 kubernetesui/dashboard:v2.7.0`;
+SERVED.push(...DOCUMENTED.trim().split(/\s+/));
 for (const name of SERVED) {
   test(`the registry has ${name}`, () => assert.equal(refusalOf(parseReference(name), undefined), undefined));
 }

@@ -177,3 +177,33 @@ test("users: by the pod, by the image, by name", async () => {
   const unknown = lab.create({ command: ["id"], linux: { securityContext: { runAsUsername: "nobodyelse" } } });
   assert.throws(() => lab.containers.start(unknown), /no matching entries in passwd file/);
 });
+
+const PI = "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798";
+for (const digits of [2, 5, 10, 100]) {
+  test(`perl prints ${digits} digits of pi, rounded, and ends`, async () => {
+    const local = new RuntimeLab({ images: ["perl"] });
+    const command = ["perl", "-Mbignum=bpi", "-wle", `print bpi(${digits})`];
+    const container = local.run({ image: { image: "perl" }, command });
+    const output = local.output(container);
+    await local.settle();
+    const rounded = { 2: "3.1", 5: "3.1416", 10: "3.141592654", 100: `${PI.slice(0, 100)}8` }[digits];
+    assert.deepEqual([output(), stateOf(container)], [`${rounded}\n`, "exited (0, Completed)"]);
+    local.stop();
+  });
+}
+
+for (const [args, hogs, usedMib] of [
+  [["-mem-total", "30Mi", "-mem-alloc-size", "10Mi", "-mem-alloc-sleep", "1s"], "0 cpu, 0 io, 1 vm", 30],
+  [["-cpus", "2"], "2 cpu, 0 io, 0 vm", 0],
+] as const) {
+  test(`vish/stress ${args.join(" ")}: ${hogs}`, async () => {
+    const local = new RuntimeLab({ images: ["vish/stress"] });
+    const container = local.run({ image: { image: "vish/stress" }, args: [...args] });
+    const output = local.output(container);
+    await local.settle();
+    if (usedMib > 0) await local.clock.advance(2_000);
+    assert.ok(output().includes(`dispatching hogs: ${hogs},`), output());
+    assert.equal(Math.round((container.running?.machine.memory.usedBytes ?? 0) / 2 ** 20), usedMib);
+    local.stop();
+  });
+}

@@ -2,8 +2,10 @@ import agnhost from "../../../../fixtures/images/agnhost.json" with { type: "jso
 import busybox from "../../../../fixtures/images/busybox.json" with { type: "json" };
 import criTools from "../../../../fixtures/images/cri-tools.json" with { type: "json" };
 import dnsutils from "../../../../fixtures/images/dnsutils.json" with { type: "json" };
+import documentation from "../../../../fixtures/images/documentation.json" with { type: "json" };
 import httpd from "../../../../fixtures/images/httpd.json" with { type: "json" };
 import kubernetes from "../../../../fixtures/images/kubernetes.json" with { type: "json" };
+import languages from "../../../../fixtures/images/languages.json" with { type: "json" };
 import nettool from "../../../../fixtures/images/nettool.json" with { type: "json" };
 import nginx from "../../../../fixtures/images/nginx.json" with { type: "json" };
 import pause from "../../../../fixtures/images/pause.json" with { type: "json" };
@@ -23,9 +25,11 @@ export const REGISTRY_IMAGES: readonly ImageDefinition[] = [
   httpd,
   busybox,
   ...shells,
+  ...languages,
   ...nettool,
   stress,
   ...servers,
+  ...documentation,
   pause,
   ...kubernetes,
   agnhost,
@@ -40,9 +44,13 @@ const BY_REPOSITORY = new Map(REGISTRY_IMAGES.flatMap((image) => image.repositor
 const OTHER_HOSTS = ["quay.io", "ghcr.io", "mcr.microsoft.com", "public.ecr.aws"];
 const HOSTS = new Set([...OTHER_HOSTS, ...[...BY_REPOSITORY.keys()].map((name) => name.split("/")[0] ?? "")]);
 
-/** Former repositories of Kubernetes' images, with their repositories since 2022. */
+/** Former and other repositories of Kubernetes' images, with their usual ones. */
 const MOVED = [
   ["k8s.gcr.io/", "registry.k8s.io/"],
+  ["gcr.io/google-containers/", "registry.k8s.io/"],
+  ["gcr.io/google_containers/", "registry.k8s.io/"],
+  ["gcr.io/google_samples/", "gcr.io/google-samples/"],
+  ["us-docker.pkg.dev/google-samples/containers/gke/", "gcr.io/google-samples/"],
   ["gcr.io/kubernetes-e2e-test-images/", "registry.k8s.io/e2e-test-images/"],
 ] as const;
 

@@ -11,13 +11,17 @@ const UNITS_PER_STEP = (STEP_MS * 1_000_000) / NS_PER_UNIT;
 
 /**
  * `stress --cpu N --vm N --vm-bytes 250M`: counts the work of N cores, or as much as the container's limit allows, and
- * reports memory to its container, until it is killed.
+ * reports memory to its container, until it is killed. The flags of vish/stress also work: `-cpus N -mem-total 150Mi`.
  */
 export async function stress(self: Self): Promise<number> {
-  const option = (name: string) => self.argv[self.argv.indexOf(name) + 1];
-  const count = (name: string) => (self.argv.includes(name) ? Number(option(name)) : 0);
-  const [cores, workers] = [count("--cpu"), count("--vm")];
-  const size = /^(\d+)([KMG]?)B?$/i.exec(self.argv.includes("--vm-bytes") ? (option("--vm-bytes") ?? "") : "256M");
+  const option = (...names: string[]) => {
+    const at = self.argv.findIndex((arg) => names.includes(arg));
+    return at === -1 ? undefined : (self.argv[at + 1] ?? "?");
+  };
+  const total = option("-mem-total");
+  const cores = Number(option("--cpu", "-cpus") ?? 0);
+  const workers = total === undefined ? Number(option("--vm") ?? 0) : 1;
+  const size = /^(\d+)([KMG]?)[Bi]?$/i.exec(total ?? option("--vm-bytes") ?? "256M");
   if (![cores, workers].every((one) => Number.isInteger(one) && one >= 0) || size === null)
     return usage(self, "usage: stress --cpu N --vm N --vm-bytes 250M");
   await print(self, `stress: info: [${self.pid}] dispatching hogs: ${cores} cpu, 0 io, ${workers} vm, 0 hdd\n`);

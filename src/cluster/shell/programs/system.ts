@@ -78,15 +78,41 @@ export async function component(self: Self): Promise<number> {
   return 0;
 }
 
-/** The default command of images without a description: reports that it runs, and ends on a signal. */
+/** Stands for a program that kubelab does not have, such as an image's own: reports that it runs, and ends on a signal. */
 export async function app(self: Self): Promise<number> {
-  await print(
-    self,
-    `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.hostname}\n`,
-  );
+  const [path = ""] = self.argv;
+  const text =
+    path === "/app"
+      ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.hostname}`
+      : `kubelab has no ${path}: this process only waits for a signal`;
+  await print(self, `${text}\n`);
   const signal = await untilSignal(self, SIGTERM, SIGINT);
   await print(self, `got signal ${signal}, ending\n`);
   return 0;
+}
+
+/** More digits would keep the processor from the other containers. */
+const MAX_DIGITS = 10_000;
+
+/** `perl -Mbignum=bpi -wle 'print bpi(2000)'`, the work of the documentation's Job. Waits for a signal with other scripts. */
+export async function perl(self: Self): Promise<number> {
+  const digits = Number(/^\s*print\s+bpi\((\d+)\);?\s*$/.exec(self.argv.at(-1) ?? "")?.[1]);
+  if (!(digits >= 2 && digits <= MAX_DIGITS)) return app(self);
+  await print(self, `${pi(digits)}\n`);
+  return 0;
+}
+
+/** The first digits of pi, rounded: Newton's series of the arcsine of 1/2, with integers. */
+function pi(digits: number): string {
+  const guard = 10n ** 10n;
+  let term = 3n * 10n ** BigInt(digits - 1) * guard;
+  let sum = 0n;
+  for (let odd = 1n; term > 0n; odd += 2n) {
+    sum += term / odd;
+    term = (term * odd) / (4n * (odd + 1n));
+  }
+  const text = String((sum + guard / 2n) / guard);
+  return `${text[0]}.${text.slice(1)}`;
 }
 
 /** `env [-i] [NAME=VALUE...] [COMMAND [ARG...]]` */
