@@ -38,6 +38,8 @@ export interface RuntimeOptions extends Ctx {
   readonly podCidr?: string;
   /** images that are present from the start, in addition to pause */
   readonly images?: readonly string[];
+  /** a pull of an image that the registry lacks brings a placeholder instead of an error; default: false */
+  readonly anyImage?: boolean;
   /** address of the streaming server for exec, attach and port-forward; default `127.0.0.1:0` */
   readonly streamingAddress?: string;
   /** the `-v` level that shows state changes in the trace; default 1 */
@@ -149,7 +151,7 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
       traceLevel: options.traceLevel ?? 1,
       memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
       machine: options.machine ?? DEFAULT_MACHINE,
-      ...defined({ nodeAddress: options.network?.address }),
+      ...defined({ anyImage: options.anyImage, nodeAddress: options.network?.address }),
     },
   );
   core.images.add(parseReference(PAUSE_IMAGE), true);

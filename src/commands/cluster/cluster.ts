@@ -8,11 +8,14 @@ import { LabError } from "../../util/errors.js";
 import type { CliContext } from "../cli/context.js";
 import { addDataOptions } from "../cli/data-options.js";
 import { addExamples } from "../cli/examples.js";
+import { imagesOption } from "../cli/images-option.js";
 import { addEtcdOptions, addOutputOptions, addUiOption, parsePath, parsePort, parseSpeed } from "../cli/options.js";
 import { parseNodeLabels } from "../node/flags.js";
 import { note, printRunning } from "./running.js";
 import { MAX_NODES, MAX_SIMULATED_NODES } from "./simulated.js";
 import { bringUp, type UpOptions } from "./up.js";
+
+type UpFlags = UpOptions & { readonly withSystemPods?: boolean; readonly images?: "known" | "any" };
 
 /** `kubelab cluster up | down | status`: the embedded control plane for several commands, and for kubectl. */
 export function addClusterCommand(cluster: Command, context: CliContext): void {
@@ -46,9 +49,10 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
       "verify nodes' serving certificates, as kube-apiserver does with --kubelet-certificate-authority: logs and exec then need `kubelab node --rotate-server-certificates`",
     )
     .option("--http2", "serve HTTP/2 to clients that offer it, such as kubectl: one connection for all their watches")
+    .addOption(imagesOption())
     .option("--speed <factor>", "run its clock this many times as fast (default: 1)", parseSpeed)
-    .action(({ withSystemPods: systemPods, ...options }: UpOptions & { withSystemPods?: boolean }) =>
-      bringUp(context, { ...options, ...defined({ systemPods }) }),
+    .action(({ withSystemPods: systemPods, images, ...options }: UpFlags) =>
+      bringUp(context, { ...options, ...defined({ systemPods, anyImage: images === "any" }) }),
     );
   addExamples(
     up,

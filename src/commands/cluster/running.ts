@@ -71,7 +71,7 @@ export type ComparableOptions = ClusterOptions & { readonly trace?: string; read
 export function printIfSame(context: CliContext, running: ClusterState, options: ComparableOptions): void {
   const { kubeVersion, speed, verifyKubelets, trace, ui, port, nodes, nodeLabels, systemPods, etcd, disk, http2 } =
     options;
-  const { simulated, kubeletVersion } = options;
+  const { simulated, kubeletVersion, anyImage } = options;
   const wantsOtherNodes = nodes !== 0 && nodes !== running.nodes;
   const differences = [
     kubeVersion !== running.kubeVersion && `v${running.kubeVersion}, not v${kubeVersion}`,
@@ -80,6 +80,7 @@ export function printIfSame(context: CliContext, running: ClusterState, options:
       `without kubelets of v${kubeletVersion}`,
     speed !== undefined && speed !== running.speed && `at speed ${running.speed}`,
     verifyKubelets === true && running.verifyKubelets !== true && "without --verify-kubelets",
+    anyImage === true && running.anyImage !== true && "without --images any",
     http2 === true && running.http2 !== true && "without --http2",
     systemPods === true && running.systemPods !== true && "without --with-system-pods",
     simulated !== undefined && running.simulated !== true && "without --simulated",

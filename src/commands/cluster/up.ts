@@ -190,7 +190,7 @@ function didNotStart(name: string, why: string, hint: string, exitCode?: number 
 /** @param trace path of the file that the cluster's own process writes */
 function flagsOf(options: UpOptions, trace: string | undefined): string[] {
   const { name, port, kubeVersion, kubeletVersion, speed, nodes, nodeLabels = [] } = options;
-  const { systemPods, verifyKubelets, http2 } = options;
+  const { systemPods, verifyKubelets, http2, anyImage } = options;
   return [
     ...etcdFlags(options),
     ...dataFlags(options),
@@ -206,6 +206,7 @@ function flagsOf(options: UpOptions, trace: string | undefined): string[] {
     ...(systemPods === true ? ["--with-system-pods"] : []),
     ...(verifyKubelets === true ? ["--verify-kubelets"] : []),
     ...(http2 === true ? ["--http2"] : []),
+    ...(anyImage === true ? ["--images", "any"] : []),
     ...(trace === undefined ? [] : ["--trace", trace]),
     ...(speed === undefined ? [] : ["--speed", String(speed)]),
   ];

@@ -19,6 +19,7 @@ import { pathFrom } from "../../util/os/paths.js";
 import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
+import { imagesOption } from "../cli/images-option.js";
 import { openJoinTarget, withBootstrapIdentity } from "../cli/join-target.js";
 import {
   addKubeletCapacityOptions,
@@ -98,6 +99,7 @@ function addNodeOptions(command: Command): Command {
       parsePath,
     )
     .option("--port <port>", "port of the kubelet's server; 0: a free one (default: 10250, if it is free)", parsePort)
+    .addOption(imagesOption())
     .addOption(booleanOption("--register-node [bool]", "false: another creates the Node (default: true)"))
     .option("--clock-offset <time>", "the machine's clock is wrong by this: -10m, 2h", parseOffset)
     .option("--node-labels <labels>", "labels to register with: zone=a,disk=ssd", parseNodeLabels)
@@ -162,7 +164,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
         networkFolder: await networkFolderOf(env, server),
         isOwnCluster,
         gcPolicy,
-        ...defined({ port, cri }),
+        ...defined({ port, cri, anyImage: options.images === "any" }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
       },
     );

@@ -22,6 +22,7 @@ export interface NodeCommandOptions
   readonly manifestDir?: string;
   readonly manifestUrl?: string;
   readonly cri?: string;
+  readonly images?: "known" | "any";
   readonly rootDir?: string;
   readonly port?: number;
   readonly rotateServerCertificates?: boolean;
@@ -56,7 +57,11 @@ export function checkNodeOptions({
   handlerTimeout,
   cri,
   manifestUrl,
+  images,
 }: NodeCommandOptions): void {
+  if (images === "any" && cri !== undefined) {
+    throw usage("--images any and --cri contradict each other", "The runtime at --cri pulls from real registries.");
+  }
   if (manifestUrl !== undefined && !(URL.canParse(manifestUrl) && /^https?:\/\//.test(manifestUrl))) {
     throw usage(
       `--manifest-url ${JSON.stringify(manifestUrl)} is not an HTTP URL`,

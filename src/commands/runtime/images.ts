@@ -8,7 +8,7 @@ import type { CommandResult } from "../cli/context.js";
 
 const RULES = [
   "1.7..1.29 are the versions in between, also with a patch number and a suffix: 1.25.3, 1.25-alpine. k8s.gcr.io has what registry.k8s.io has.",
-  "Any other image or tag fails with ErrImagePull, as at a real registry, and a host that is not in this list has no address.",
+  "Any other image or tag fails with ErrImagePull, as at a real registry, and a host that is not in this list has no address. With `--images any` it runs, as a placeholder.",
 ];
 
 /** The columns before an image's description. */

@@ -13,6 +13,7 @@ import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
+import { imagesOption } from "../cli/images-option.js";
 import { addOutputOptions, addPlainOptions, durationOption, parsePath, parseSpeed } from "../cli/options.js";
 import { type Loop, stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
@@ -26,6 +27,7 @@ interface UpOptions {
   readonly rootDir?: string;
   readonly pullTime: number;
   readonly image?: readonly string[];
+  readonly images?: "known" | "any";
   readonly podCidr: string;
   readonly seed?: number;
   readonly criVersion?: CriVersion;
@@ -54,6 +56,7 @@ export function addRuntimeCommand(runtime: Command, context: CliContext): void {
       "an image that exists from the start; several: repeat it (default: only pause)",
       (name: string, before: readonly string[] = []) => [...before, parseImage(name)],
     )
+    .addOption(imagesOption())
     .option("--pod-cidr <network>", "address range of pods", parseNetwork, "10.244.0.0/16")
     .addOption(
       new Option("--cri-version <version>", "serve only this version of the CRI (default: both)").choices([
@@ -114,6 +117,7 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     images: options.image ?? [],
     maxHeapMb: MAX_HEAP_MB,
     ...defined({
+      anyImage: options.images === "any",
       streamingAddress: options.streamingAddress,
       seed: options.seed,
       criVersion: options.criVersion,

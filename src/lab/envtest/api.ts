@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly simulated?: boolean;
   /** keeps the cluster in this folder, and continues the one that it has; default: in memory */
   readonly dataFolder?: string;
+  /** its nodes run images that kubelab does not know as placeholders, which wait for a signal; default false */
+  readonly anyImage?: boolean;
   /** the API server's port on 127.0.0.1; default: a free one */
   readonly port?: number;
 }
@@ -180,6 +182,8 @@ export interface RuntimeOptions {
   readonly pullMs?: number;
   /** images that are present from the start */
   readonly images?: readonly string[];
+  /** images that kubelab does not know are placeholders, which wait for a signal; default false */
+  readonly anyImage?: boolean;
   /** how many times as fast its clock runs; default 1 */
   readonly speed?: number;
 }

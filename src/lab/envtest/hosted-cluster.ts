@@ -45,7 +45,7 @@ export class HostedCluster {
 
   /** @param opened gets the function that ends the cluster @throws LabError as `runCluster` */
   static async start(options: ClusterOptions, runs: ProgramRuns, opened: Disposables): Promise<HostedCluster> {
-    const { kubeVersion = OLDEST_RELEASE, speed = 1, nodes = 0, simulated, dataFolder, port = 0 } = options;
+    const { kubeVersion = OLDEST_RELEASE, speed = 1, nodes = 0, simulated, dataFolder, port = 0, anyImage } = options;
     const folder = await makeTemporaryFolder("testbed");
     opened.defer(() => rm(folder, { recursive: true, force: true }));
     const stop = new AbortController();
@@ -57,7 +57,7 @@ export class HostedCluster {
       const disk = dataFolder === undefined ? undefined : ({ folder: dataFolder, fsync: "batch" } as const);
       const given = {
         ...{ name: NAME, port, kubeVersion: parseKubeVersion(kubeVersion), speed, nodes },
-        ...defined({ disk, simulated: simulated === true ? { stages: [] } : undefined }),
+        ...defined({ disk, anyImage, simulated: simulated === true ? { stages: [] } : undefined }),
       };
       running = session.trace.origin("start", () => runCluster({ context, ...session }, given, resolve));
       running.catch(reject);
@@ -123,6 +123,7 @@ export class HostedCluster {
       { context, ...session },
       {
         ...{ plan, kubeVersion, target, port: 0, networkFolder: network, config: nodeConfiguration(kubeVersion) },
+        ...defined({ anyImage: state.anyImage }),
         ...(virtual === undefined ? {} : { cri: virtual.endpoint, hooks: virtual.hooks, isSimulated: true }),
       },
     );

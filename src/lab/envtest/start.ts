@@ -52,6 +52,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     nodes: wholeNumber(0, options?.simulated === true ? MAX_SIMULATED_NODES : MAX_NODES),
     simulated: flag,
     dataFolder: text,
+    anyImage: flag,
     port: wholeNumber(0, 65_535),
   });
   const { dataFolder } = options;
@@ -151,7 +152,7 @@ async function joinNode(process: TestbedProcess, request: NodeRequest, onStarted
  * @throws LabError USAGE for options, and for an endpoint that is in use
  */
 export async function startRuntime(options: RuntimeOptions = {}): Promise<ContainerRuntime> {
-  checkOptions("startRuntime", options, { endpoint: text, pullMs: milliseconds, images: texts, speed });
+  checkOptions("startRuntime", options, { endpoint: text, pullMs: milliseconds, images: texts, anyImage: flag, speed });
   const process = new TestbedProcess();
   try {
     const endpoint = await process.call("startRuntime", options);

@@ -55,6 +55,8 @@ export interface ClusterOptions {
   readonly verifyKubelets?: boolean;
   /** the API server serves HTTP/2, too */
   readonly http2?: boolean;
+  /** its nodes pull images that the registry lacks, as placeholders */
+  readonly anyImage?: boolean;
   /** keeps the cluster there; default: in memory */
   readonly etcd?: EtcdConfig;
   /** the same, in a folder */
@@ -82,7 +84,7 @@ export async function runCluster(
 ): Promise<void> {
   const { context, clock, trace } = deps;
   const { name, port, kubeVersion, speed = 1, systemPods, verifyKubelets = false } = options;
-  const { etcd, disk, http2, kubeletVersion } = options;
+  const { etcd, disk, http2, kubeletVersion, anyImage } = options;
   const { env, random, signal } = context;
   const startProblems = apiServerProblems(trace);
   const { startEmbeddedControlPlane } = await import("../target/embedded-control-plane.js");
@@ -114,6 +116,7 @@ export async function runCluster(
     ...defined({ data: disk?.folder, http2, kubeletVersion }),
     ...(etcd === undefined ? {} : { ...placeOf(etcd), networkFolder: await sharedNetworkFolder(caPem) }),
     ...(verifyKubelets ? { verifyKubelets } : {}),
+    ...(anyImage === true ? { anyImage } : {}),
     ...(systemPods === true ? { systemPods } : {}),
     ...(simulated === undefined ? {} : { simulated: true }),
     ...defined({ startProblems: startProblems() }),
@@ -201,7 +204,14 @@ async function startClusterNodes(
   const folder = clusterNodesFolder(context.env, name);
   await rm(folder, { recursive: true, force: true });
   const sharedFolder = state.networkFolder ?? networkFolder(context.env, url);
-  const options = { specs, target, kubeletVersion, folder, networkFolder: sharedFolder };
+  const options = {
+    specs,
+    target,
+    kubeletVersion,
+    folder,
+    networkFolder: sharedFolder,
+    ...defined({ anyImage: state.anyImage }),
+  };
   if (systemPods !== true) return startNodes(context, { clock, trace }, options);
   const { CONTROL_PLANE_NODE, controlPlaneNode, createSystemPods } = await import("../system-pods/start.js");
   const nameOf = (number: number) => (number === 1 ? CONTROL_PLANE_NODE : `${CONTROL_PLANE_NODE}-${number}`);

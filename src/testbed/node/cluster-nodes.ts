@@ -38,6 +38,8 @@ export interface ClusterNodesOptions {
   readonly folder: string;
   /** see `networkFolder` */
   readonly networkFolder: string;
+  /** see NodeRuntimeOptions */
+  readonly anyImage?: boolean;
   /** runs when the nodes have registered, for the cluster's other initial objects */
   readonly onRegistered?: (deps: Ctx) => Promise<void>;
 }
@@ -58,7 +60,7 @@ const READY_POLL_MS = 100;
 export async function startNodes(
   context: NodeContext,
   { clock, trace }: { readonly clock: Clock; readonly trace: Trace },
-  { specs, target, kubeletVersion: kubeVersion, folder, networkFolder, onRegistered }: ClusterNodesOptions,
+  { specs, target, kubeletVersion: kubeVersion, folder, networkFolder, anyImage, onRegistered }: ClusterNodesOptions,
 ): Promise<AsyncDisposable> {
   const { startNode } = await import("./node.js");
   const quiet = quieterTrace(trace, QUIET_LEVEL);
@@ -80,7 +82,7 @@ export async function startNodes(
       const config = nodeConfiguration(kubeVersion, defined({ staticPodPath: manifestDir }));
       const node = await startNode(
         { context, clock, trace: quiet },
-        { plan, kubeVersion, target, port: 0, networkFolder, config },
+        { plan, kubeVersion, target, port: 0, networkFolder, config, ...defined({ anyImage }) },
       );
       nodes.push(node);
       node.done.catch((error: unknown) => report(trace, nodeName, error));

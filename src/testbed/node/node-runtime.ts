@@ -19,6 +19,8 @@ export interface NodeRuntimeOptions {
   readonly runtimeRequestTimeoutMs?: number;
   /** ms that the embedded runtime needs to pull an image; default: its own */
   readonly pullMs?: number;
+  /** it pulls images that its registry lacks, as placeholders; default: false */
+  readonly anyImage?: boolean;
   /** through which the cluster's embedded runtimes find each other: see `networkFolder`; undefined: there are no others */
   readonly networkFolder?: string;
   /** an embedded runtime's containers see this capacity; default: the runtime's own */
@@ -72,16 +74,11 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 /** The socket has its own folder, because paths of sockets must be short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
-  {
-    pullMs,
-    networkFolder,
-    nodeAddress,
-    machine,
-  }: Pick<NodeRuntimeOptions, "pullMs" | "networkFolder" | "nodeAddress" | "machine">,
+  { pullMs, anyImage, networkFolder, nodeAddress, machine }: NodeRuntimeOptions,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
   // The kubelet's facts are the main story; the runtime's are details.
   const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
   const network = defined({ peers, address: nodeAddress });
-  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs, machine }) });
+  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs, anyImage, machine }) });
 }

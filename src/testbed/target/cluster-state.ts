@@ -50,6 +50,8 @@ export interface ClusterState {
   readonly verifyKubelets?: boolean;
   /** it is a lab's: a command joins it only by its name; absent: no */
   readonly isLab?: boolean;
+  /** its nodes pull any image; absent: only those of the registry */
+  readonly anyImage?: boolean;
   /** absent: it serves HTTP/1.1 only */
   readonly http2?: boolean;
 }

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { formatReference, parseReference } from "../../../src/cluster/runtime/images/reference.js";
 import { IMAGE_SERVICE } from "../../../src/staging/cri/services.js";
 import { only } from "../../support/trace.js";
-import { loadPrograms, never, RuntimeLab } from "./lab.js";
+import { loadPrograms, never, RuntimeLab, stateOf } from "./lab.js";
 
 const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
 
@@ -179,3 +179,39 @@ for (const [name, script, output, command = []] of SHELLS) {
     lab.stop();
   });
 }
+
+/** Image, command, output, state. */
+const PLACEHOLDERS: readonly (readonly [string, readonly string[], string, string])[] = [
+  ["example.com/me/app:3", [], "example.com/me/app:3 started as process 1 on pod-1\n", "running"],
+  [
+    "example.com/me/app:3",
+    ["/srv/app", "-v"],
+    "kubelab has no /srv/app: this process only waits for a signal\n",
+    "running",
+  ],
+  ["example.com/me/app:3", ["app", "-v"], "kubelab has no app: this process only waits for a signal\n", "running"],
+  ["example.com/me/app:3", ["sh", "-c", "echo hi; exit 3"], "hi\n", "exited (3, Error)"],
+  ["nginx:1.161", ["sh", "-c", "which nginx"], "/usr/sbin/nginx\n", "exited (0, Completed)"],
+  ["python:3.9", ["python3", "app.py"], "kubelab has no python3: this process only waits for a signal\n", "running"],
+];
+for (const [image, command, want, state] of PLACEHOLDERS) {
+  test(`any image: ${image} with ${JSON.stringify(command)} is ${state}`, async () => {
+    const lab = new RuntimeLab({ anyImage: true });
+    assert.equal(await pull(lab, image), "pulled");
+    const container = lab.run({ image: { image }, command: [...command] });
+    const output = lab.output(container);
+    await lab.settle();
+    assert.deepEqual([output(), stateOf(container)], [want, state]);
+    lab.stop();
+  });
+}
+
+test("any image: a known image keeps refusing commands that it lacks, also after its pulls were reset", async () => {
+  const lab = new RuntimeLab({ anyImage: true });
+  lab.runtime.control.setPullTime(10);
+  assert.equal(await pull(lab, "example.com/a"), "pulled");
+  lab.runtime.control.resetPulls();
+  assert.equal(await pull(lab, "example.com/b"), "pulled");
+  await pull(lab, "nginx");
+  assert.throws(() => lab.run({ image: { image: "nginx" }, command: ["ngix"] }), /executable file not found/);
+});

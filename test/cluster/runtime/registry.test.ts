@@ -100,6 +100,11 @@ for (const [name, code, full, cause] of REFUSED) {
   });
 }
 
+test("with any image, the registry refuses no name and no tag, but a private image without its login", () => {
+  for (const [name] of REFUSED) assert.equal(refusalOf(parseReference(name), undefined, true), undefined, name);
+  assert.equal(refusalOf(parseReference(PRIVATE), undefined, true), "no-login");
+});
+
 const PRIVATE = "registry.kubelab.example/team/web:1.0";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const LOGINS: readonly (readonly [string, Init<typeof AuthConfig> | undefined, string | undefined])[] = [

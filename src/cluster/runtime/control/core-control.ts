@@ -233,12 +233,12 @@ export class CoreControl implements RuntimeControl {
   }
 
   setPullTime(ms: number): void {
-    this.core.puller.options = { pullMs: ms };
+    this.core.puller.options = { ...this.core.options, pullMs: ms };
   }
 
   resetPulls(): void {
     const { puller, options } = this.core;
     puller.faults.clear();
-    puller.options = { pullMs: options.pullMs };
+    puller.options = options;
   }
 }

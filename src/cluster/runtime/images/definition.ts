@@ -40,7 +40,7 @@ export interface ImageUsage {
 const SYNTHETIC_BASE_BYTES = 8_000_000;
 const SYNTHETIC_SPREAD_BYTES = 90_000_000;
 
-/** An image on the node that the registry does not have: a program that waits for a signal, and a busybox. */
+/** An image that the registry does not have: a program that waits for a signal, and a busybox. */
 export function syntheticDefinition(name: string, hash: number): ImageDefinition {
   return {
     repositories: [],
@@ -54,7 +54,7 @@ export function syntheticDefinition(name: string, hash: number): ImageDefinition
     stopSignal: "",
     sizeBytes: SYNTHETIC_BASE_BYTES + Math.floor(hash * SYNTHETIC_SPREAD_BYTES),
     applets: "/bin",
-    programs: { "/app": "app" },
+    programs: { "/app": "app", "/bin/bash": "sh" },
     ports: [],
     files: {},
   };

@@ -12,6 +12,8 @@ import { refusalOf } from "./registry.js";
 export interface PullOptions {
   /** duration of a pull, in ms */
   readonly pullMs: number;
+  /** see RuntimeOptions */
+  readonly anyImage?: boolean;
 }
 
 /** Layers are reported one after the other. */
@@ -32,7 +34,7 @@ export class Puller {
     const reference = parseReference(name);
     const full = formatReference(reference);
     this.#say(`${full}: resolving`);
-    const refusal = this.#faultOf(full) ?? refusalOf(reference, auth);
+    const refusal = this.#faultOf(full) ?? refusalOf(reference, auth, this.options.anyImage);
     if (refusal !== undefined) throw pullError(refusal, reference);
     const same = this.#underWay.get(full);
     // Two pods with the same image wait for one pull; if its caller gives up, this one tries again.

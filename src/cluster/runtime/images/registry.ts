@@ -66,9 +66,17 @@ export function findDefinition(reference: Reference): ImageDefinition | undefine
   return BY_REPOSITORY.get(presentRepository(reference));
 }
 
-/** Why a pull of `reference` fails. @returns undefined if the registry serves it; every digest counts as known */
-export function refusalOf(reference: Reference, auth: Init<typeof AuthConfig> | undefined): Refusal | undefined {
+/**
+ * Why a pull of `reference` fails. @returns undefined if the registry serves it; every digest counts as known
+ * @param anyImage serves every name and tag; private images still need their login
+ */
+export function refusalOf(
+  reference: Reference,
+  auth: Init<typeof AuthConfig> | undefined,
+  anyImage = false,
+): Refusal | undefined {
   const name = presentRepository(reference);
+  if (anyImage && BY_REPOSITORY.get(name)?.login === undefined) return undefined;
   const host = name.slice(0, name.indexOf("/"));
   if (isOwnAddress(host)) return "refused";
   if (!HOSTS.has(host)) return "unreachable";

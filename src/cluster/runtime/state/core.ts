@@ -34,6 +34,8 @@ export type MachineSize = Pick<NodeFacts, "cpus" | "memoryBytes">;
 export interface CoreOptions {
   readonly rootDir: string;
   readonly pullMs: number;
+  /** see RuntimeOptions */
+  readonly anyImage?: boolean;
   readonly podCidr: string;
   /** the `-v` level that shows state changes in the trace */
   readonly traceLevel: 1 | 2 | 3 | 4;
@@ -81,7 +83,7 @@ export class RuntimeCore {
     this.memory = new MemoryPool(options.memoryBytes);
     const used = () => [...this.containers.values()].reduce((sum, one) => sum + usageOf(one).memoryBytes, SYSTEM_BYTES);
     this.node = { ...options.machine, usedBytes: used, startedMs: deps.clock.now() };
-    this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, { pullMs: options.pullMs });
+    this.puller = new Puller({ clock: deps.clock, trace: deps.trace, images: this.images }, options);
     const { podCidr, traceLevel, nodeAddress } = options;
     this.network = new NodeNetwork({ ...deps, traceLevel }, new Addresses(podCidr), nodeAddress);
     this.changes = new Changes(deps.trace, options.traceLevel);
@@ -90,7 +92,8 @@ export class RuntimeCore {
   /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
     const { clock, random, trace, images, scheduler, memory, owners, processes, node } = this;
-    return { clock, random, trace, images, scheduler, memory, owners, processes, node };
+    const { anyImage = false } = this.options;
+    return { clock, random, trace, images, anyImage, scheduler, memory, owners, processes, node };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

@@ -1,6 +1,12 @@
 import { ContainerMachine, type MachineOptions } from "../../shell/container-machine.js";
 import { Pipe } from "../../shell/process/pipe.js";
-import { type ExitStatus, exitCodeOf, type Process } from "../../shell/process/process.js";
+import {
+  type ExitStatus,
+  exitCodeOf,
+  type Process,
+  SpawnError,
+  type SpawnOptions,
+} from "../../shell/process/process.js";
 import { Terminal } from "../../shell/process/terminal.js";
 import { type ByteSink, type ByteSource, BytesSource } from "../../shell/streams.js";
 import type { ImageUsage } from "../images/definition.js";
@@ -17,6 +23,8 @@ const PIECE_BYTES = 64 * 1024;
 /** The start parameters of a container's first process: what containerd puts into the OCI spec. */
 export interface ContainerSpec {
   readonly argv: readonly string[];
+  /** a command that its file system lacks waits for a signal instead */
+  readonly isPlaceholder: boolean;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly machine: MachineOptions;
@@ -94,15 +102,27 @@ export class RunningContainer {
     this.load.take(usage.memoryBytes);
   }
 
-  #start({ argv, env, cwd }: ContainerSpec): Process {
+  #start({ argv, env, cwd, isPlaceholder }: ContainerSpec): Process {
     const { terminal } = this;
     const stdin: ByteSource = terminal?.source ?? this.stdin?.reader ?? new BytesSource();
     const stdout = terminal?.sink ?? this.#sink("stdout");
     // A terminal merges both streams.
     const stderr = terminal?.sink ?? this.#sink("stderr");
-    const process = this.machine.spawn({ argv, env, cwd, stdin, stdout, stderr, parentPid: 0 });
+    const options = { argv, env, cwd, stdin, stdout, stderr, parentPid: 0 };
+    const process = isPlaceholder ? this.#startOrWait(options) : this.machine.spawn(options);
     if (terminal !== undefined) terminal.foreground = process.group;
     return process;
+  }
+
+  #startOrWait(options: SpawnOptions): Process {
+    const { machine } = this;
+    try {
+      return machine.spawn(options);
+    } catch (error) {
+      const app = machine.findProgram("app");
+      if (!(error instanceof SpawnError) || error.exitCode !== 127 || app === undefined) throw error;
+      return machine.fork(app, options);
+    }
   }
 
   #sink(stream: LogStream): ByteSink {

@@ -27,6 +27,8 @@ import { type ContainerUser, containerUser } from "./user.js";
 
 export interface SpecDeps extends Ctx {
   readonly images: ImageStore;
+  /** see RuntimeOptions */
+  readonly anyImage: boolean;
   readonly scheduler: Scheduler;
   readonly memory: MemoryPool;
   readonly owners: HostOwners;
@@ -61,6 +63,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   const limit = Number(container.resources?.memoryLimitInBytes ?? 0n);
   return {
     argv: commandOf(container),
+    isPlaceholder: deps.anyImage && image.definition.repositories.length === 0,
     hasStdin: config.stdin,
     hasTerminal: config.tty,
     limitMilliCores: () => limitMilliCoresOf(container),
