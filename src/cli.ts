@@ -77,7 +77,8 @@ function interruption(secrets: Secrets): AbortSignal {
   process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "setRawMode" && error.code === "EIO") return controller.abort();
     const limit = openFilesError(error);
-    if (limit === undefined) void reportBug(String(error.stack ?? error), secrets).finally(() => process.exit(EXIT_BUG));
+    if (limit === undefined)
+      void reportBug(String(error.stack ?? error), secrets).finally(() => process.exit(EXIT_BUG));
     else {
       process.stderr.write(`error: ${limit.message}\n${limit.hint}\n`);
       process.exit(limit.exitCode);

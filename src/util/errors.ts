@@ -74,7 +74,8 @@ export function isOwnBug(error: unknown): boolean {
 
 /** The error for a process that cannot open more files; undefined for other errors. */
 export function openFilesError(error: unknown): LabError | undefined {
-  if (!/^(EMFILE|ENFILE)\b/.test(String((error as { code?: unknown } | null)?.code ?? messageOf(error)))) return undefined;
+  if (!/^(EMFILE|ENFILE)\b/.test(String((error as { code?: unknown } | null)?.code ?? messageOf(error))))
+    return undefined;
   const hint = "Raise the limit, for example with `ulimit -n 1024`, and run the command again.";
   return new LabError("FAILED", "this process cannot open more files", hint, { cause: error });
 }

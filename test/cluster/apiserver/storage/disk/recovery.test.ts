@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { listDataFiles } from "../../../../../src/cluster/apiserver/storage/disk/data-files.js";
@@ -254,7 +263,7 @@ test.each(["1.log", "5.snapshot", "identity.json", "lock"])(
   async (name) => {
     const folder = newFolder();
     mkdirSync(folder);
-  execFileSync("mkfifo", [join(folder, name)]);
+    execFileSync("mkfifo", [join(folder, name)]);
     expect((await listDataFiles(folder)).foreign).toEqual([name]);
   },
 );
