@@ -44,6 +44,7 @@ const table: readonly Row[] = [
       [
         "Normal SuccessfulCreate create Claim data-web-0 Pod web-0 in StatefulSet web success",
         "Normal SuccessfulCreate create Pod web-0 in StatefulSet web successful",
+        "Normal FailedBinding no persistent volumes available for this claim and no storage class is set",
       ],
     ],
   ],
