@@ -95,11 +95,20 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
   test("it runs there, and its objects are removed", async () => {
     const before = folders();
     const words = ["start", "tokens", "--kubeconfig", kubeconfig, "--yes", "--answers", "answers.yaml"];
-    const { code, stdout, stderr } = await learn(...words);
-    assert.equal(code, 0, stdout + stderr);
-    assert.match(stdout, /real\s+cluster\s+mine/);
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
     const path = "/api/v1/namespaces/kube-system/secrets";
+    const stop = new AbortController();
+    const made: string[] = [];
+    const watching = (async () => {
+      for await (const { type, object } of client.watch(path, {}, stop.signal)) {
+        if (type === "ADDED") made.push(object.metadata.name ?? "");
+      }
+    })();
+    const { code, stdout, stderr } = await learn(...words);
+    assert.equal(code, 0, stdout + stderr);
+    stop.abort();
+    await watching;
+    assert.ok(made.includes("bootstrap-token-b00tst"), made.join(" "));
     const { items } = await client.expect<{ items: { metadata: { name: string } }[] }>({ method: "GET", path });
     assert.deepEqual(
       items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith("bootstrap-token-")),

@@ -110,7 +110,10 @@ suiteNeeding(["kubectl"], "kubectl and StatefulSets", () => {
 
   test("a pod whose claim is not bound stays Pending, and the event says why", async () => {
     const resources = { requests: { storage: "1Gi" } };
-    const claim = { metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"], resources } };
+    const claim = {
+      metadata: { name: "data" },
+      spec: { accessModes: ["ReadWriteOnce"], resources, storageClassName: "" },
+    };
     const body = statefulSet("db", { volumeClaimTemplates: [claim] });
     await kubectl("create", "-f", cluster.kubectl.file("db.json", body));
     await kubectl("wait", "--for=condition=PodScheduled=false", "pod/db-0", "--timeout=10s");
