@@ -50,7 +50,8 @@ export function printProblems(
   for (const { file, line, message } of problems) {
     const name = asGiven(context.cwd, file);
     const place = line === undefined ? name : `${name}:${line}`;
-    context.streams[stream].write(`${printable(`${place}: ${message}`)}\n`);
+    const text = printable(`${place}: ${message}`);
+    context.streams[stream].write(`${text}\n`);
   }
   return problems;
 }
