@@ -9,6 +9,8 @@ import type { LabMessage } from "./message.js";
 
 /** The most lines that room is kept for: those of wrong outcomes never come. */
 const MAX_AWAITED = 4;
+/** A table with so many rows is shown completely. */
+const WHOLE_TABLE = 6;
 
 /**
  * The patterns of the lines that a step's trace is about: the author's choice, else what the step's own checks look for in an output, and what
@@ -62,8 +64,8 @@ export class LabTrace {
       details: shown.flatMap((line, i) => (i > 0 && isAbout(i) ? [line.trim()] : [])),
     } as const;
     if (fact.kind !== "table") return message;
-    // The title and the head are above the rows.
-    const rows = fact.rows.filter((_, i) => isAbout(i + 2));
+    // A small table is read as a whole. The title and the head are above the rows.
+    const rows = fact.rows.length <= WHOLE_TABLE ? [] : fact.rows.filter((_, i) => isAbout(i + 2));
     return { ...message, fact: rows.length === 0 ? fact : { ...fact, rows }, details: [] };
   }
 

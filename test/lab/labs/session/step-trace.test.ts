@@ -107,17 +107,15 @@ describe("how much a fact matters to a step", () => {
     assert.equal(message.fact.kind === "decision" && message.fact.what, "看到节点 n1");
   });
 
-  test("of a table those rows", () => {
-    const rows = [
-      ["a", "running"],
-      ["b", "exited"],
-    ];
-    const table: Fact = { kind: "table", title: "states", columns: ["pod", "new"], rows };
-    const of = (shows: readonly string[]) => {
+  test("of a large table those rows; a small one is whole", () => {
+    const rows = ["a", "b", "c", "d", "e", "f", "g"].map((name) => [name, name === "b" ? "exited" : "running"]);
+    const of = (shows: readonly string[], shown = rows) => {
+      const table: Fact = { kind: "table", title: "states", columns: ["pod", "new"], rows: shown };
       const { fact: one } = take(begun(shows), fact("1", table, {}));
       return one.kind === "table" && one.rows;
     };
     assert.deepEqual([of(["b +exited"]), of(["states"])], [[["b", "exited"]], rows]);
+    assert.deepEqual(of(["b +exited"], rows.slice(0, 6)), rows.slice(0, 6));
   });
 });
 
