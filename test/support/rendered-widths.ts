@@ -15,6 +15,9 @@ const VERBATIM: ReadonlySet<LabMessage["kind"]> = new Set(["output", "running", 
 /** A sign or prompt in the margin, or the end of a line that continues. */
 const MARGIN = /^(?:[✓✗▸•>$\\-]|\d+\.)$/;
 
+/** Time, actor and sign in front of a fact. */
+const LEAD = /^\s*\d+\.\d{3} \S+ +\S /;
+
 /** Renders a lab's messages for terminals of 60, 80 and 120 columns, and reports lines that are too wide and words that are broken. */
 export class RenderedWidths {
   readonly #problems = new Set<string>();
@@ -47,7 +50,7 @@ function rendered(language: Language, message: LabMessage, width: number): reado
 
 /** A path or URL that is wider than the terminal stays whole, so that it can be copied. */
 function isTooWide(line: string, width: number): boolean {
-  return textWidth(line) > width && line.trim().includes(" ");
+  return textWidth(line) > width && line.replace(LEAD, "").trim().includes(" ");
 }
 
 function wordsOf(lines: readonly string[]): readonly string[] {
