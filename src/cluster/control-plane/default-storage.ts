@@ -1,8 +1,7 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { binding, role } from "../apiserver/auth/policy/notation.js";
+import { LOCAL_PATH_ACCOUNT, LOCAL_PATH_PROVISIONER, NAMESPACE } from "../controllers/volume/local-path-objects.js";
 
-const NAMESPACE = "kube-system";
-const ACCOUNT = "local-path-provisioner-service-account";
 const ROLE = "local-path-provisioner-role";
 
 /**
@@ -22,12 +21,14 @@ export function defaultStorageObjects(): KubeObject[] {
       kind: "StorageClass",
       apiVersion: "storage.k8s.io/v1",
       metadata: { name: "standard", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
-      provisioner: "rancher.io/local-path",
+      provisioner: LOCAL_PATH_PROVISIONER,
       reclaimPolicy: "Delete",
       volumeBindingMode: "WaitForFirstConsumer",
     },
-    { kind: "ServiceAccount", apiVersion: "v1", metadata: { name: ACCOUNT, namespace: NAMESPACE } },
+    { kind: "ServiceAccount", apiVersion: "v1", metadata: { name: LOCAL_PATH_ACCOUNT, namespace: NAMESPACE } },
     role([ROLE, ...rules], { isKubeadm: true }),
-    binding("local-path-provisioner-bind", ROLE, [`ServiceAccount ${NAMESPACE}/${ACCOUNT}`], { isKubeadm: true }),
+    binding("local-path-provisioner-bind", ROLE, [`ServiceAccount ${NAMESPACE}/${LOCAL_PATH_ACCOUNT}`], {
+      isKubeadm: true,
+    }),
   ];
 }

@@ -1,10 +1,12 @@
 import type { V1Volume } from "@kubernetes/client-node";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { claimReferenceOf } from "../../staging/apimachinery/corev1/pod-references.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { objectPath } from "../../staging/client-go/rest/paths.js";
-import { type Claim, claimNameOf, type Volume } from "../../staging/component-helpers/storage/volume.js";
+import type { Claim, Volume } from "../../staging/component-helpers/storage/volume.js";
+import { defined } from "../../util/defined.js";
 import { messageOf } from "../../util/errors.js";
 
 /** A claim that cannot be used: the pod's sync ends with this text, and tries again later. */
@@ -36,7 +38,7 @@ export async function createVolumeSpec(
   volume: Wire<V1Volume>,
   signal: AbortSignal,
 ): Promise<VolumeSpec> {
-  const reference = claimNameOf(pod, volume);
+  const reference = claimReferenceOf(pod, volume);
   if (reference === undefined) return { name: volume.name, source: volume, readOnly: false };
   const { namespace } = pod.metadata;
   const fail = (why: string): never => {
@@ -53,7 +55,7 @@ export async function createVolumeSpec(
   const core = (resource: string, inNamespace?: string) => ({
     apiVersion: "v1",
     resource,
-    ...(inNamespace === undefined ? {} : { namespace: inNamespace }),
+    ...defined({ namespace: inNamespace }),
   });
   const claim = await get<Claim>("fetch PVC", objectPath(core("persistentvolumeclaims", namespace), reference.name));
   const isOwner = claim.metadata.ownerReferences?.some(({ uid }) => uid === pod.metadata.uid) === true;

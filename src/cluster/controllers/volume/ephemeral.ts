@@ -1,9 +1,10 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
+import { claimReferenceOf } from "../../../staging/apimachinery/corev1/pod-references.js";
 import { referenceTo } from "../../../staging/client-go/record/reference.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
-import { type Claim, claimNameOf } from "../../../staging/component-helpers/storage/volume.js";
+import type { Claim } from "../../../staging/component-helpers/storage/volume.js";
 import type { Controller } from "../controller.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
@@ -25,7 +26,7 @@ export function createEphemeralVolumeController(deps: SharedDeps): Controller {
     if (pod.spec?.volumes?.some(({ ephemeral }) => ephemeral) === true) queue.add(keyOf(pod));
   };
   const create = async (pod: PodObject, volume: EphemeralVolume) => {
-    const name = claimNameOf(pod, volume)?.name ?? "";
+    const name = claimReferenceOf(pod, volume)?.name ?? "";
     const { namespace } = pod.metadata;
     const existing = claims.get(namespace, name);
     if (existing !== undefined) {

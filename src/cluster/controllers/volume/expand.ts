@@ -10,7 +10,7 @@ import { changesOf, runSyncLoop } from "../support/sync-loop.js";
 const NAME = "persistentvolume-expander";
 
 /**
- * Says of a claim that asks for more than it has that somebody outside must expand it: no plugin here can.
+ * Records an Event about each claim that requests more than it has: only an external controller can expand it.
  * Mirrors pkg/controller/volume/expand/expand_controller.go (syncHandler) for volumes that its plugins cannot expand.
  */
 export function createExpandController(deps: SharedDeps): Controller {

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
+import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import {
   type Claim,
@@ -15,7 +16,7 @@ export const LOCAL_PATH_PROVISIONER = "rancher.io/local-path";
 export const NAMESPACE = "kube-system";
 /** On a volume: the node that has its folder. */
 export const VOLUME_NODE = "local.path.provisioner/selected-node";
-const LOCAL_PATH_ACCOUNT = "local-path-provisioner-service-account";
+export const LOCAL_PATH_ACCOUNT = "local-path-provisioner-service-account";
 const FOLDER = "/opt/local-path-provisioner";
 const IMAGE = "busybox:1.36";
 
@@ -55,13 +56,15 @@ export function localPathVolume(claim: Claim, storageClass: StorageClass, node: 
   } as Volume;
 }
 
+/** On a helper pod: what it works for. */
+export const HELPS = { create: "kubelab.dev/claim", delete: "kubelab.dev/volume" } as const;
+
+export function helperName(action: keyof typeof HELPS, volumeName: string): string {
+  return `helper-pod-${action}-${volumeName}`;
+}
+
 /** A pod on the volume's node that makes or removes its folder, with all defaults: controllers write complete objects. */
-export function helperPod(
-  action: "create" | "delete",
-  about: Claim | Volume,
-  node: string,
-  annotations: Readonly<Record<string, string>>,
-): KubeObject {
+export function helperPod(action: keyof typeof HELPS, about: Claim | Volume, node: string): KubeObject {
   const volumeName = about.kind === "PersistentVolume" ? nameOf(about) : volumeNameOf(about as Claim);
   const script = action === "create" ? 'mkdir -m 0777 -p "$VOL_DIR"' : 'rm -rf "$VOL_DIR"';
   const container = {
@@ -77,7 +80,11 @@ export function helperPod(
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name: `helper-pod-${action}-${volumeName}`, namespace: NAMESPACE, annotations },
+    metadata: {
+      name: helperName(action, volumeName),
+      namespace: NAMESPACE,
+      annotations: { [HELPS[action]]: keyOf(about) },
+    },
     spec: {
       restartPolicy: "Never",
       dnsPolicy: "ClusterFirst",

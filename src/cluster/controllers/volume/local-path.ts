@@ -16,6 +16,8 @@ import type { Controller } from "../controller.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
 import {
+  HELPS,
+  helperName,
   helperPod,
   LOCAL_PATH_PROVISIONER,
   localPathVolume,
@@ -59,9 +61,8 @@ class ProvisionerRun {
     const released = (volume: Volume) => this.#removals.add(nameOf(volume));
     // A helper that has ended brings back what it works for.
     const helperChanged = (pod: PodObject) => {
-      const claim = pod.metadata.annotations?.["kubelab.dev/claim"];
+      const { [HELPS.create]: claim, [HELPS.delete]: volume } = pod.metadata.annotations ?? {};
       if (claim !== undefined) this.#queue.add(claim);
-      const volume = pod.metadata.annotations?.["kubelab.dev/volume"];
       if (volume !== undefined) this.#removals.add(volume);
     };
     const sources = [
@@ -83,7 +84,7 @@ class ProvisionerRun {
     const problem = whyNot(claim);
     if (problem !== undefined) return this.#failed(claim, problem);
     if (node === undefined) return;
-    const done = await this.#help("create", claim, node, `kubelab.dev/claim`, keyOf(claim));
+    const done = await this.#help("create", claim, node);
     if (done === "no") return this.#failed(claim, `create process timeout after ${HELPER_TIMEOUT_MS / 1000} seconds`);
     if (done === "waits") return;
     const labels = reflectors.of<NodeObject>("nodes").byKey(node)?.metadata.labels;
@@ -94,7 +95,7 @@ class ProvisionerRun {
       upstream: SOURCE,
     };
     await decide(trace, decision, () => client.create("persistentvolumes", undefined, volume));
-    await client.delete("pods", NAMESPACE, `helper-pod-create-${nameOf(volume)}`);
+    await client.delete("pods", NAMESPACE, helperName("create", nameOf(volume)));
     this.#recorder.event(
       referenceTo(claim),
       "Normal",
@@ -122,7 +123,7 @@ class ProvisionerRun {
     if (volume === undefined || isTerminating(volume) || !isForRemoval(volume)) return;
     const { client, trace } = this.deps;
     const node = volume.metadata.annotations?.[VOLUME_NODE] ?? "";
-    const done = await this.#help("delete", volume, node, "kubelab.dev/volume", nameOf(volume));
+    const done = await this.#help("delete", volume, node);
     if (done === "waits") return;
     if (done === "no") {
       const text = `failed to delete volume ${nameOf(volume)}: delete process timeout after ${HELPER_TIMEOUT_MS / 1000} seconds`;
@@ -132,20 +133,14 @@ class ProvisionerRun {
     const why = `its reclaim policy is Delete, and the helper pod has removed its folder on ${node}`;
     await decide(trace, { what, why, upstream: { ...SOURCE, func: "Delete" } }, async () => {
       await client.delete("persistentvolumes", undefined, nameOf(volume));
-      await client.delete("pods", NAMESPACE, `helper-pod-delete-${nameOf(volume)}`);
+      await client.delete("pods", NAMESPACE, helperName("delete", nameOf(volume)));
     });
   }
 
   /** Starts the helper pod once. @returns `no`: it has failed, or took too long, and is gone again */
-  async #help(
-    action: "create" | "delete",
-    about: Claim | Volume,
-    node: string,
-    key: string,
-    value: string,
-  ): Promise<"done" | "waits" | "no"> {
+  async #help(action: keyof typeof HELPS, about: Claim | Volume, node: string): Promise<"done" | "waits" | "no"> {
     const { client, clock, trace } = this.deps;
-    const helper = helperPod(action, about, node, { [key]: value });
+    const helper = helperPod(action, about, node);
     const pod = await client.get<PodObject>("pods", NAMESPACE, nameOf(helper));
     if (pod?.status?.phase === "Succeeded") return "done";
     if (pod !== undefined) {
@@ -163,7 +158,7 @@ class ProvisionerRun {
       const text = `External provisioner is provisioning volume for claim ${JSON.stringify(keyOf(about))}`;
       this.#recorder.event(referenceTo(about), "Normal", "Provisioning", text);
     }
-    (action === "create" ? this.#queue : this.#removals).addAfter(value, HELPER_TIMEOUT_MS);
+    (action === "create" ? this.#queue : this.#removals).addAfter(keyOf(about), HELPER_TIMEOUT_MS);
     return "waits";
   }
 }

@@ -1,12 +1,12 @@
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf, splitKey } from "../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf, type PodObject } from "../../../staging/apimachinery/api/objects.js";
+import { podReferences, usesClaim } from "../../../staging/apimachinery/corev1/pod-references.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
-import { type Claim, claimNameOf, type Volume } from "../../../staging/component-helpers/storage/volume.js";
+import type { Claim, Volume } from "../../../staging/component-helpers/storage/volume.js";
 import type { Controller } from "../controller.js";
 import type { SharedDeps } from "../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../support/sync-loop.js";
-import { usesClaim } from "./in-use.js";
 
 const CLAIMS = "persistentvolumeclaims";
 const VOLUMES = "persistentvolumes";
@@ -21,10 +21,7 @@ export function createPvcProtectionController(deps: SharedDeps): Controller {
   const pods = deps.reflectors.of<PodObject>("pods");
   const queue = new WorkQueue(deps.clock);
   const podChanged = (pod: PodObject) => {
-    for (const volume of pod.spec?.volumes ?? []) {
-      const claim = claimNameOf(pod, volume);
-      if (claim !== undefined) queue.add(`${pod.metadata.namespace}/${claim.name}`);
-    }
+    for (const name of podReferences(pod).persistentVolumeClaims) queue.add(`${pod.metadata.namespace}/${name}`);
   };
   const release = async (key: string) => {
     const claim = claims.byKey(key);

@@ -2,14 +2,13 @@ import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../staging/apimachinery/api/object-key.js";
 import { nameOf } from "../../../staging/apimachinery/api/objects.js";
 import { matchesNodeSelectorTerm } from "../../../staging/apimachinery/corev1/node-affinity.js";
-import type { LocalClient } from "../../../staging/client-go/dynamic/interface.js";
+import type { LocalClient, WatchItem } from "../../../staging/client-go/dynamic/interface.js";
 import type { SharedReflectors } from "../../../staging/client-go/informers/shared-reflector.js";
 import {
   boundToClaim,
   type Claim,
   findMatchingVolume,
   isFullyBound,
-  isVolumeBoundToClaim,
   NO_PROVISIONER,
   SELECTED_NODE,
   storageClassOf,
@@ -110,50 +109,63 @@ export class VolumeBinder {
     const changes = this.deps.reflectors
       .of<Claim>(CLAIMS)
       .changes(stop.signal, { onlyNew: true, receiver: "scheduler" });
-    for (const { claim, volume } of bindings) {
-      await client.modify<Volume>("persistentvolumes", undefined, nameOf(volume), (current) => {
-        if (current.spec?.claimRef && !isVolumeBoundToClaim(current, claim)) {
-          throw new Error(`volume ${JSON.stringify(nameOf(volume))} is bound to another claim`);
-        }
-        return boundToClaim(current, claim);
-      });
-    }
-    for (const claim of toProvision) {
-      await client.modify<Claim>(CLAIMS, claim.metadata.namespace, nameOf(claim), (current) => {
-        const annotations = { ...current.metadata.annotations, [SELECTED_NODE]: nodeName };
-        return { ...current, metadata: { ...current.metadata, annotations } } as KubeObject;
-      });
-    }
-    const wanted = new Map(claims.map((claim) => [keyOf(claim), toProvision.includes(claim)]));
-    const allBound = async () => {
-      for (const claim of claims) {
-        const { namespace } = claim.metadata;
-        const current = await client.get<Claim>(CLAIMS, namespace, nameOf(claim));
-        if (isDone(claim, current, wanted)) wanted.delete(keyOf(claim));
+    let isBound = false;
+    try {
+      for (const { claim, volume } of bindings) {
+        const bound = (current: Volume) => boundToClaim(current, claim);
+        await client.modify<Volume>("persistentvolumes", undefined, nameOf(volume), bound);
       }
-      if (wanted.size === 0) return;
-      for await (const item of changes) {
-        if (item.type === "initDone") continue;
-        const key = keyOf(item.object);
-        if (wanted.has(key) && isDone(item.object, item.type === "deleted" ? undefined : item.object, wanted)) {
-          wanted.delete(key);
-        }
-        if (wanted.size === 0) return;
+      for (const claim of toProvision) {
+        await client.modify<Claim>(CLAIMS, claim.metadata.namespace, nameOf(claim), (current) => {
+          const annotations = { ...current.metadata.annotations, [SELECTED_NODE]: nodeName };
+          return { ...current, metadata: { ...current.metadata, annotations } } as KubeObject;
+        });
       }
-    };
-    await waitAtMost(clock, BIND_TIMEOUT_MS, allBound());
+      const waiting = this.#untilBound(claims, new Set(toProvision), changes);
+      await waitAtMost(
+        clock,
+        BIND_TIMEOUT_MS,
+        waiting.then((all) => {
+          isBound = all;
+        }),
+      );
+    } finally {
+      stop.abort(); // nobody reads the changes any more
+    }
     signal.throwIfAborted();
-    if (wanted.size > 0) throw new Error("timed out waiting for the condition");
+    if (!isBound) throw new Error("timed out waiting for the condition");
   }
-}
 
-/** @throws Error if the claim will never be bound on this node */
-function isDone(claim: Claim, current: Claim | undefined, wanted: ReadonlyMap<string, boolean>): boolean {
-  if (current === undefined) throw new Error(`persistentvolumeclaim ${JSON.stringify(nameOf(claim))} not found`);
-  if (isFullyBound(current)) return true;
-  // The provisioner gave up, and took the node away.
-  if (wanted.get(keyOf(claim)) === true && current.metadata.annotations?.[SELECTED_NODE] === undefined) {
-    throw new Error(`provisioning failed for PVC ${JSON.stringify(nameOf(claim))}`);
+  /** @returns false if the changes end before @throws Error if a claim will never be bound on this node */
+  async #untilBound(
+    claims: readonly Claim[],
+    toProvision: ReadonlySet<Claim>,
+    changes: AsyncIterable<WatchItem<Claim>>,
+  ): Promise<boolean> {
+    const open = new Map(claims.map((claim) => [keyOf(claim), claim]));
+    // A change says when to look, not what to see: it may be older than the writes.
+    const look = async (key: string) => {
+      const claim = open.get(key);
+      if (claim !== undefined && (await this.#isBound(claim, toProvision.has(claim)))) open.delete(key);
+    };
+    for (const key of [...open.keys()]) await look(key);
+    if (open.size === 0) return true;
+    for await (const item of changes) {
+      if (item.type !== "initDone") await look(keyOf(item.object));
+      if (open.size === 0) return true;
+    }
+    return false;
   }
-  return false;
+
+  async #isBound({ metadata }: Claim, isProvisioned: boolean): Promise<boolean> {
+    const { namespace, name = "" } = metadata;
+    const claim = await this.deps.client.get<Claim>(CLAIMS, namespace, name);
+    if (claim === undefined) throw new Error(`persistentvolumeclaim ${JSON.stringify(name)} not found`);
+    if (isFullyBound(claim)) return true;
+    // The provisioner gave up, and took the node away.
+    if (isProvisioned && claim.metadata.annotations?.[SELECTED_NODE] === undefined) {
+      throw new Error(`provisioning failed for PVC ${JSON.stringify(name)}`);
+    }
+    return false;
+  }
 }

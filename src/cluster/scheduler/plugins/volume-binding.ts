@@ -1,9 +1,9 @@
 import type { V1Volume } from "@kubernetes/client-node";
 import { isTerminating, nameOf } from "../../../staging/apimachinery/api/objects.js";
+import { type ClaimReference, claimReferenceOf } from "../../../staging/apimachinery/corev1/pod-references.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import {
   type Claim,
-  claimNameOf,
   isDelayBindingMode,
   isFullyBound,
   isReachableFrom,
@@ -59,17 +59,12 @@ export function volumeBinding(lookups: VolumeLookups, binder: VolumeBinder): Fil
       }
       return binder.find(claims, node) === undefined ? NOTHING_TO_BIND : undefined;
     },
-    reserve: (pod, node) => (claimsOf(pod.pod).length === 0 ? undefined : binder.reserve(claimsFor(pod), node)),
+    reserve: (pod, node) => binder.reserve(claimsFor(pod), node),
   };
 }
 
-interface ClaimReference {
-  readonly name: string;
-  readonly isEphemeral: boolean;
-}
-
 function claimsOf(pod: SchedulablePod): ClaimReference[] {
-  return (pod.spec?.volumes ?? []).flatMap((volume: Wire<V1Volume>) => claimNameOf(pod, volume) ?? []);
+  return (pod.spec?.volumes ?? []).flatMap((volume: Wire<V1Volume>) => claimReferenceOf(pod, volume) ?? []);
 }
 
 /** Mirrors podHasPVCs and the first part of GetPodVolumes. */

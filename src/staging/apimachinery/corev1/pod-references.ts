@@ -1,4 +1,5 @@
 import type { V1EphemeralContainer, V1Pod, V1Volume } from "@kubernetes/client-node";
+import { isSet } from "../../../util/records.js";
 import type { KubeObject } from "../api/meta.js";
 import type { V1Container } from "../api/pod.js";
 import type { Wire } from "../wire.js";
@@ -26,8 +27,7 @@ export function podReferences(pod: Wire<V1Pod>): PodReferences {
   for (const volume of volumes ?? []) {
     for (const name of secretNames(volume)) add(found.secrets, name);
     add(found.configMaps, volume.configMap?.name);
-    add(found.claims, volume.persistentVolumeClaim?.claimName);
-    if (volume.ephemeral !== undefined) add(found.claims, `${pod.metadata.name}-${volume.name}`);
+    add(found.claims, claimReferenceOf(pod, volume)?.name);
     for (const { secret, configMap } of volume.projected?.sources ?? []) {
       add(found.secrets, secret?.name);
       add(found.configMaps, configMap?.name);
@@ -39,6 +39,26 @@ export function podReferences(pod: Wire<V1Pod>): PodReferences {
     configMaps: found.configMaps,
     persistentVolumeClaims: found.claims,
   };
+}
+
+/** The claim that a volume of a pod names: its own, or that of a generic ephemeral volume. Mirrors ephemeral.VolumeClaimName. */
+export function claimReferenceOf(
+  pod: Pick<KubeObject, "metadata">,
+  { persistentVolumeClaim, ephemeral, name }: Wire<V1Volume>,
+): ClaimReference | undefined {
+  if (isSet(persistentVolumeClaim)) return { name: persistentVolumeClaim.claimName, isEphemeral: false };
+  return isSet(ephemeral) ? { name: `${pod.metadata.name}-${name}`, isEphemeral: true } : undefined;
+}
+
+export interface ClaimReference {
+  readonly name: string;
+  readonly isEphemeral: boolean;
+}
+
+/** Reports whether one of the pod's volumes is this claim. Mirrors podUsesPVC in pkg/controller/volume/pvcprotection. */
+export function usesClaim(pod: Wire<V1Pod>, { metadata }: Pick<KubeObject, "metadata">): boolean {
+  if (pod.metadata.namespace !== metadata.namespace) return false;
+  return podReferences(pod).persistentVolumeClaims.has(metadata.name ?? "");
 }
 
 interface References {

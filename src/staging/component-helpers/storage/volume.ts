@@ -134,27 +134,24 @@ export function findMatchingVolume(claim: Claim, volumes: readonly Volume[], sea
     .sort((a, b) => size(a) - size(b) || compareQuantities(capacityOf(a), capacityOf(b)))[0];
 }
 
-/** The volume as it names this claim. Mirrors GetBindVolumeToClaim. @returns the same object if nothing changes */
+/** The volume is bound to another claim; a new search may find another volume. */
+class AlreadyBound extends Error {
+  override readonly name = "AlreadyBound";
+}
+
+/**
+ * The volume as it names this claim. Mirrors GetBindVolumeToClaim.
+ * @returns the same object if nothing changes @throws AlreadyBound
+ */
 export function boundToClaim(volume: Volume, claim: Claim): Volume {
   const isNew = !volume.spec?.claimRef;
+  if (!isNew && !isVolumeBoundToClaim(volume, claim)) {
+    throw new AlreadyBound(`volume ${JSON.stringify(nameOf(volume))} is bound to another claim`);
+  }
   if (!isNew && volume.spec?.claimRef?.uid === claim.metadata.uid) return volume;
   const { namespace, name, uid, resourceVersion } = claim.metadata;
   const claimRef = { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid, resourceVersion };
   const annotations = isNew ? { ...volume.metadata.annotations, [BOUND_BY_CONTROLLER]: "yes" } : undefined;
   const metadata = annotations === undefined ? volume.metadata : { ...volume.metadata, annotations };
   return { ...volume, metadata, spec: { ...volume.spec, claimRef } } as Volume;
-}
-
-/** The claim that a volume of a pod names: its own, or that of a generic ephemeral volume. Mirrors ephemeral.VolumeClaimName. */
-export function claimNameOf(
-  pod: { readonly metadata: { readonly name?: string } },
-  volume: {
-    readonly name: string;
-    readonly persistentVolumeClaim?: { readonly claimName: string } | null;
-    readonly ephemeral?: unknown;
-  },
-): { readonly name: string; readonly isEphemeral: boolean } | undefined {
-  const { persistentVolumeClaim: source, ephemeral, name } = volume;
-  if (source) return { name: source.claimName, isEphemeral: false };
-  return ephemeral ? { name: `${pod.metadata.name}-${name}`, isEphemeral: true } : undefined;
 }

@@ -113,8 +113,7 @@ export function validateClass({
 /** Mirrors ValidateStorageClassUpdate. */
 export function validateClassUpdate(storageClass: StorageClass, old: StorageClass): FieldError[] {
   const errors = validateClass(storageClass);
-  const fields = { parameters: "parameters", provisioner: "provisioner", reclaimPolicy: "reclaimPolicy" } as const;
-  for (const field of Object.values(fields)) {
+  for (const field of ["parameters", "provisioner", "reclaimPolicy"] as const) {
     if (semanticallyEqual(storageClass[field], old[field])) continue;
     errors.push(forbidden(field, `updates to ${field} are forbidden.`));
   }

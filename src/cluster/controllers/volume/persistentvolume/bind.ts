@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
-import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { LocalClient } from "../../../../staging/client-go/dynamic/interface.js";
@@ -8,7 +7,6 @@ import {
   BOUND_BY_CONTROLLER,
   boundToClaim,
   type Claim,
-  isVolumeBoundToClaim,
   type Volume,
 } from "../../../../staging/component-helpers/storage/volume.js";
 
@@ -19,22 +17,14 @@ const CLAIMS = "persistentvolumeclaims";
 
 type Phase = "Pending" | "Available" | "Bound" | "Released" | "Failed" | "Lost";
 
-/** The volume was bound to another claim meanwhile; the queue tries again with what is true then. */
-class AlreadyBound extends Error {
-  override readonly name = "AlreadyBound";
-}
-
 /**
  * Makes volume and claim name each other, and sets the phase of both to Bound. Mirrors bind.
  * @throws AlreadyBound; StatusError
  */
 export async function bind(client: LocalClient, volume: Volume, claim: Claim): Promise<void> {
-  const bound = await client.modify<Volume>(VOLUMES, undefined, nameOf(volume), (current) => {
-    if (current.spec?.claimRef && !isVolumeBoundToClaim(current, claim)) {
-      throw new AlreadyBound(`volume ${nameOf(volume)} is bound to another claim than ${keyOf(claim)}`);
-    }
-    return boundToClaim(current, claim);
-  });
+  const bound = await client.modify<Volume>(VOLUMES, undefined, nameOf(volume), (current) =>
+    boundToClaim(current, claim),
+  );
   if (bound === undefined) return;
   await setVolumePhase(client, bound, "Bound");
   const { namespace } = claim.metadata;
@@ -50,7 +40,7 @@ export async function bind(client: LocalClient, volume: Volume, claim: Claim): P
   if (complete !== undefined) await setClaimPhase(client, complete, "Bound", bound);
 }
 
-/** @param why of a phase that needs one: Failed */
+/** @param message why, for a phase that needs it: Failed */
 export async function setVolumePhase(client: LocalClient, volume: Volume, phase: Phase, message = ""): Promise<void> {
   const change = (current: Volume) => {
     if (current.status?.phase === phase && (current.status.message ?? "") === message) return current;

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
 import { keyOf } from "../../../../staging/apimachinery/api/object-key.js";
 import { isTerminating, nameOf, type PodObject } from "../../../../staging/apimachinery/api/objects.js";
+import { usesClaim } from "../../../../staging/apimachinery/corev1/pod-references.js";
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder, EventType } from "../../../../staging/client-go/record/recorder.js";
 import { referenceTo } from "../../../../staging/client-go/record/reference.js";
@@ -10,7 +11,6 @@ import {
   BOUND_BY_CONTROLLER,
   type Claim,
   capacityOf,
-  claimNameOf,
   findMatchingVolume,
   isDelayBindingMode,
   isVolumeBoundToClaim,
@@ -22,6 +22,7 @@ import {
   type Volume,
   whyUnsatisfied,
 } from "../../../../staging/component-helpers/storage/volume.js";
+import { isAtLeast } from "../../../../util/release/facts.js";
 import type { Controller } from "../../controller.js";
 import type { SharedDeps } from "../../support/shared-deps.js";
 import { changesOf, decide, runSyncLoop } from "../../support/sync-loop.js";
@@ -132,18 +133,13 @@ class PersistentVolumeRun {
 
   /** Mirrors emitEventForUnboundDelayBindingClaim. */
   #waitForConsumer(claim: Claim): void {
-    const pods = this.#pods.list().filter((pod) => this.#waitsFor(pod, claim));
+    const pods = this.#pods.list().filter((pod) => (pod.spec?.nodeName ?? "") === "" && usesClaim(pod, claim));
     if (pods.length === 0) {
       this.#event(claim, "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
       return;
     }
     const text = `waiting for pod ${pods.map(nameOf).join(",")} to be scheduled`;
     this.#event(claim, "Normal", "WaitForPodScheduled", text);
-  }
-
-  #waitsFor(pod: PodObject, { metadata }: Claim): boolean {
-    if (pod.metadata.namespace !== metadata.namespace || (pod.spec?.nodeName ?? "") !== "") return false;
-    return (pod.spec?.volumes ?? []).some((volume) => claimNameOf(pod, volume)?.name === metadata.name);
   }
 
   /** Asks the class's provisioner, which watches for the annotation. Mirrors provisionClaimOperationExternal. */
@@ -170,8 +166,7 @@ class PersistentVolumeRun {
       upstream: { file: FILE, func: "provisionClaimOperationExternal" },
     };
     await decide(trace, decision, () => setProvisioner(client, claim, STORAGE_PROVISIONER, provisioner));
-    const isNewWording = Number(kubeVersion.split(".")[1]) >= 29;
-    const message = isNewWording
+    const message = isAtLeast(kubeVersion, "1.29")
       ? `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`
       : `waiting for a volume to be created, either by external provisioner ${JSON.stringify(provisioner)} or manually created by system administrator`;
     this.#event(claim, "Normal", "ExternalProvisioning", message);
