@@ -73,7 +73,7 @@ function processFolder(machine: Machine, nowMs: number, name: string): FsNode | 
 
 /** The kubelet's score of sandboxes and of itself. */
 const SANDBOX_OOM_SCORE = -998;
-/** The sandbox's and the node's own processes have all rights here: nobody sees how many. */
+/** The sandbox's and the node's own processes. Programs do not look at their capabilities. */
 const NO_CONFINEMENT: Confinement = {
   capabilities: new Set(),
   noNewPrivileges: false,

@@ -8,7 +8,7 @@ export interface NodeTask {
   readonly parentPid: number;
   readonly argv: readonly string[];
   readonly user: Subject["user"];
-  /** receives signals of processes in a namespace; undefined: nobody can send it any */
+  /** receives the signals of processes in a namespace; undefined: they are refused */
   readonly onSignal?: (signal: number, from: ProcessTable) => void;
 }
 

@@ -5,7 +5,7 @@ import { complain, parseArgs, print, usage } from "./console.js";
 
 const REFUSED = "Operation not permitted";
 
-function mayAdministerNetwork({ machine }: Self): boolean {
+export function mayAdministerNetwork({ machine }: Self): boolean {
   return machine.user.uid === 0 && machine.confinement.capabilities.has("NET_ADMIN");
 }
 

@@ -52,7 +52,7 @@ export async function df(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "hkmPTai");
   if (unknown !== undefined) return usage(self, unknown);
   const { fs } = self.machine;
-  const [title, width, size] = columnsOf(options);
+  const [title, size] = sizesOf(options);
   const all = mountsOf(self);
   const wanted: Mount[] = [];
   let code = 0;
@@ -74,21 +74,22 @@ export async function df(self: Self): Promise<number> {
     const used = totalBytes - freeBytes;
     const share = totalBytes === 0 ? 0 : Math.ceil((used / totalBytes) * 100);
     const amounts = [totalBytes, used, freeBytes].map((bytes) => size(bytes).padStart(9)).join(" ");
-    return [`${source.padEnd(width)} ${amounts} ${`${share}%`.padStart(4)} ${target}\n`];
+    return [`${source.padEnd(SOURCE_WIDTH)} ${amounts} ${`${share}%`.padStart(4)} ${target}\n`];
   });
   await print(
     self,
-    `${"Filesystem".padEnd(width)} ${title.padStart(9)}      Used Available Use% Mounted on\n${lines.join("")}`,
+    `${"Filesystem".padEnd(SOURCE_WIDTH)} ${title.padStart(9)}      Used Available Use% Mounted on\n${lines.join("")}`,
   );
   return code;
 }
 
+const SOURCE_WIDTH = 20;
 type Size = (bytes: number) => string;
 
-function columnsOf(options: ReadonlyMap<string, string>): readonly [title: string, width: number, size: Size] {
-  if (options.has("h")) return ["Size", 20, humanSize];
-  if (options.has("m")) return ["1M-blocks", 20, (bytes) => String(Math.round(bytes / 1024 ** 2))];
-  return ["1K-blocks", 20, (bytes) => String(Math.round(bytes / 1024))];
+function sizesOf(options: ReadonlyMap<string, string>): readonly [title: string, size: Size] {
+  if (options.has("h")) return ["Size", humanSize];
+  if (options.has("m")) return ["1M-blocks", (bytes) => String(Math.round(bytes / 1024 ** 2))];
+  return ["1K-blocks", (bytes) => String(Math.round(bytes / 1024))];
 }
 
 /** `free [-bkmgh]`: the memory of the node, as /proc/meminfo has it; a container's own limit is not shown there. */

@@ -1,10 +1,10 @@
 import { baseName } from "../fs/paths.js";
-import { execInPlace } from "../process/exec.js";
-import { type Self, SpawnError } from "../process/process.js";
+import type { Self } from "../process/process.js";
 import { sendSignal, type Task } from "../process/process-table.js";
 import { parseSignal, SIGHUP, SIGTERM } from "../process/signals.js";
 import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
+import { runCommand } from "./system.js";
 
 /** Programs that find processes by their names. */
 
@@ -72,11 +72,5 @@ export async function nohup(self: Self): Promise<number> {
   if (words.length === 0) return usage(self, "usage: nohup PROGRAM ARGS");
   self.onSignal(SIGHUP, "ignore");
   if (terminalOf(self.stdout) !== undefined) await complain(self, "output stays on this terminal");
-  try {
-    return await execInPlace(self, words, {});
-  } catch (error) {
-    if (!(error instanceof SpawnError)) throw error;
-    await complain(self, `can't execute '${error.command}': ${error.reason}`);
-    return error.exitCode;
-  }
+  return runCommand(self, words, self.env);
 }

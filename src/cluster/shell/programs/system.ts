@@ -138,7 +138,7 @@ export async function env(self: Self): Promise<number> {
 }
 
 /** Replaces the program. @returns its exit code, or 126 or 127 */
-async function runCommand(
+export async function runCommand(
   self: Self,
   argv: readonly string[],
   vars: Readonly<Record<string, string>>,

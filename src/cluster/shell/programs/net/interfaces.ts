@@ -1,5 +1,6 @@
 import type { Self } from "../../process/process.js";
 import { complain, parseArgs, print, usage } from "../console.js";
+import { mayAdministerNetwork } from "../kernel.js";
 
 /** Programs that show a pod's network, as busybox prints it. Differs: packets are not counted, so no line shows them. */
 
@@ -113,8 +114,7 @@ export async function netstat(self: Self): Promise<number> {
 export async function ip(self: Self): Promise<number> {
   const [object = "", action = "show"] = self.argv.slice(1).filter((word) => !word.startsWith("-"));
   if (["add", "del", "delete", "set", "change", "flush"].includes(action)) {
-    const { user, confinement } = self.machine;
-    if (user.uid === 0 && confinement.capabilities.has("NET_ADMIN")) return 0;
+    if (mayAdministerNetwork(self)) return 0;
     await complain(self, "RTNETLINK answers: Operation not permitted");
     return 2;
   }
