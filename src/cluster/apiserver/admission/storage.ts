@@ -45,7 +45,7 @@ export class DefaultStorageClass implements AdmissionPlugin {
 }
 
 /**
- * Claims and volumes stay until their controllers see that nobody uses them.
+ * Gives claims and volumes the finalizer that their controllers remove when no pod or claim uses them.
  * Mirrors plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go.
  */
 export const storageObjectInUseProtection: AdmissionPlugin = {

@@ -27,7 +27,7 @@ export function asController(trace: Trace, fact: Fact, level?: Level): Cause {
  */
 export class StaleInformerCache extends Error {}
 
-/** So many failing keys are remembered; of the oldest of more, a repeated failure is reported once more. */
+/** The number of failing keys that are remembered. With more, a repeated failure of the oldest is reported again. */
 const MAX_REMEMBERED = 1000;
 
 /**

@@ -9,7 +9,7 @@ import type { LabMessage } from "./message.js";
 
 /** The most lines that room is kept for: those of wrong outcomes never come. */
 const MAX_AWAITED = 4;
-/** A table with so many rows is shown completely. */
+/** A table with at most this many rows is shown completely. */
 const WHOLE_TABLE = 6;
 
 /**
