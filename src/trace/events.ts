@@ -184,6 +184,30 @@ export interface FrameFact {
   readonly note?: string;
 }
 
+/** One step of a story. */
+export interface StoryStep {
+  /** the id of the fact that the step is */
+  readonly fact: string;
+  /** what happened, in one sentence: `asks the API server to create pod web` */
+  readonly text: string;
+  /** why, in one sentence */
+  readonly why?: string;
+  /** for `kubelab explain` */
+  readonly topic?: string;
+  readonly upstream?: Upstream;
+}
+
+/**
+ * The facts that a command's story consists of: what a reader of the trace sees first. Steps are numbered from 1 in this order.
+ * A later fact with the same title has further steps; one with another title begins a new story. Terminals do not show it.
+ */
+export interface StoryFact {
+  readonly kind: "story";
+  /** `pod default/web: from the request to Running` */
+  readonly title: string;
+  readonly steps: readonly StoryStep[];
+}
+
 export type Fact =
   | StepFact
   | RequestFact
@@ -195,7 +219,8 @@ export type Fact =
   | NoteFact
   | TableFact
   | FrameFact
-  | ErrorFact;
+  | ErrorFact
+  | StoryFact;
 
 interface Stamp {
   /** 1, 2, 3, ... in the order reported */

@@ -61,6 +61,7 @@ export const LEVELS: Readonly<Record<Fact["kind"], Level>> = {
   request: 2,
   rpc: 2,
   watch: 3,
+  story: 4,
 };
 
 /**

@@ -28,6 +28,8 @@ export function translated(event: TraceEvent, say: (text: string) => string): Tr
       return { ...event, ...(event.failure === undefined ? {} : { failure: say(event.failure) }) };
     case "frame":
       return { ...event, ...(event.note === undefined ? {} : { note: say(event.note) }) };
+    // A command tells its story in the reader's language.
+    case "story":
     case "rpc":
     case "watch":
     case "event":

@@ -26,6 +26,8 @@ function textsOf(fact: Fact): readonly string[] {
       return [fact.resource, fact.object];
     case "frame":
       return [fact.type];
+    case "story":
+      return [fact.title, ...fact.steps.map(({ text }) => text)];
   }
 }
 

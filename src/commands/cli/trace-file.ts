@@ -48,7 +48,7 @@ function inLanguage(format: TraceFormat): TraceFormat {
     async write(path, graph, say) {
       if (say === undefined) return await format.write(path, graph);
       const { TraceGraph: Graph } = await import("../../trace/graph/graph.js");
-      await format.write(path, Graph.of(graph.events.map((one) => translated(one, say))));
+      await format.write(path, Graph.of([...graph.events, ...graph.stories].map((one) => translated(one, say))));
     },
   };
 }
@@ -60,7 +60,7 @@ function streamed(open: (path: string) => TraceSink): TraceFormat {
     async write(path, graph) {
       const sink = open(path);
       // Sorting keeps the order of a process for facts of the same millisecond.
-      const events = graph.events.toSorted((a, b) => a.atMs - b.atMs);
+      const events = [...graph.events, ...graph.stories].sort((a, b) => a.atMs - b.atMs);
       for (const [i, event] of events.entries()) sink.write({ ...event, seq: i + 1 });
       await sink.close?.();
     },

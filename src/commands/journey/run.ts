@@ -18,7 +18,7 @@ import { inLanguage } from "../cli/result-language.js";
 import { availableDeployment, type Goal, gonePod, gonePods, podsOf, runningPod } from "./goals.js";
 import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
-import { journeySteps } from "./steps.js";
+import { journeySteps, storyOf } from "./steps.js";
 
 export interface JourneyOptions extends TargetOptions, OutputOptions {
   readonly filename?: string;
@@ -81,6 +81,9 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
       const gone = await wait(going);
       ways.push((say) => journeyOf("from the request until it is gone", facts, undefined, gone, say, named));
     }
+    const object = `${manifest.kind.toLowerCase()} ${manifest.namespace}/${manifest.name}`;
+    for (const { title, steps } of ways.map((way) => way(context.resultSay)))
+      trace.emit(storyOf(`${object}: ${title}`, steps), { actor: "user" });
     const common = { target, explains: options.explain === true, unicode: hasUnicode(context.env) };
     const resultIn = (columns: number, say?: Say) => {
       const shown = ways.map((way) => way(say));

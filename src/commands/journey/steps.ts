@@ -1,4 +1,4 @@
-import type { Actor, TraceEvent, Upstream } from "../../trace/events.js";
+import type { Actor, StoryFact, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
 import { plainText } from "../../trace/terminal/options.js";
 import { factText } from "../../trace/terminal/render-event.js";
@@ -8,6 +8,8 @@ import { CHANNEL, upstreamOf, whyOf } from "./explain.js";
 
 /** One step of an object's life. */
 export interface JourneyStep {
+  /** the id of its fact */
+  readonly fact: string;
   /** 1, 2, 3, ... in the order in which the steps began */
   readonly number: number;
   /** the number of the step that caused it; 0: the cause is not a step of the journey */
@@ -50,6 +52,7 @@ export function journeySteps(
     const why = english === undefined || say === undefined ? english : say(english);
     const upstream = upstreamOf(event);
     return {
+      fact: event.id,
       number: i + 1,
       because: (cause && numbers.get(cause)) ?? 0,
       atMs: (places.get(event)?.atMs ?? 0) - startMs(root),
@@ -60,6 +63,12 @@ export function journeySteps(
       ...(upstream === undefined ? {} : { upstream }),
     };
   });
+}
+
+/** The steps as the trace's story. */
+export function storyOf(title: string, steps: readonly JourneyStep[]): StoryFact {
+  const told = steps.map(({ fact, text, why, upstream }) => ({ fact, text, ...defined({ why, upstream }) }));
+  return { kind: "story", title, steps: told };
 }
 
 /** Their decisions count as steps of a pod's life, even if a command shows them only at a higher level. */

@@ -16,6 +16,12 @@ const isUpstream: Check = (value) => isRecord(value) && isText(value["file"]) &&
 const isConstant: Check = (value) =>
   isRecord(value) && isText(value["name"]) && isText(value["value"]) && optional(isText)(value["release"]);
 const isChange: Check = (value) => isRecord(value) && isText(value["op"]) && isText(value["path"]);
+const isStoryStep: Check = (value) =>
+  isRecord(value) &&
+  isText(value["fact"]) &&
+  isText(value["text"]) &&
+  [value["why"], value["topic"]].every(optional(isText)) &&
+  optional(isUpstream)(value["upstream"]);
 const isAnything: Check = () => true;
 const optional =
   (check: Check): Check =>
@@ -104,6 +110,7 @@ const FIELDS: { readonly [Kind in Fact["kind"]]: Fields<Omit<FactOf<Kind>, "kind
     note: optional(isText),
   },
   error: { message: isText, hint: optional(isText) },
+  story: { title: isText, steps: listOf(isStoryStep) },
 };
 
 /**

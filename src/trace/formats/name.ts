@@ -17,6 +17,7 @@ function words(event: TraceEvent): string {
   switch (event.kind) {
     case "step":
     case "table":
+    case "story":
       return event.title;
     case "request":
       return `${event.method} ${event.path}`;

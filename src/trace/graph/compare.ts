@@ -77,6 +77,7 @@ function identifying(event: TraceEvent): readonly (string | undefined)[] {
   switch (event.kind) {
     case "step":
     case "table":
+    case "story":
       return [event.title];
     case "request":
       return [event.method, event.path];

@@ -1,4 +1,4 @@
-import type { TraceEvent } from "../events.js";
+import type { StoryFact, TraceEvent } from "../events.js";
 
 /** One fact of a causal tree, and how many facts lie between it and the fact that the walk began with. */
 export interface Walked {
@@ -15,6 +15,8 @@ export interface Walked {
  */
 export class TraceGraph {
   readonly #events: TraceEvent[] = [];
+  /** what the command told about its facts; these name facts and are none of the run's own */
+  readonly stories: (TraceEvent & StoryFact)[] = [];
   readonly #byId = new Map<string, TraceEvent>();
   /** the fact that wrote each version of an object */
   readonly #writers = new Map<string, TraceEvent>();
@@ -28,8 +30,12 @@ export class TraceGraph {
     return graph;
   }
 
-  /** @returns false for a fact that the graph has already: a process may relay the facts of another one */
+  /** @returns false for a story, and for a fact that the graph has already: a process may relay the facts of another one */
   add(event: TraceEvent): boolean {
+    if (event.kind === "story") {
+      if (!this.stories.some(({ id }) => id === event.id)) this.stories.push(event);
+      return false;
+    }
     if (this.#byId.has(event.id)) return false;
     this.#byId.set(event.id, event);
     this.#events.push(event);

@@ -26,6 +26,7 @@ const SIGNS = {
     table: " ",
     frame: "·",
     error: "✗",
+    story: " ",
     arrow: "→",
   },
   ascii: {
@@ -40,6 +41,7 @@ const SIGNS = {
     table: " ",
     frame: ".",
     error: "x",
+    story: " ",
     arrow: "->",
   },
 } as const;
@@ -161,6 +163,8 @@ function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: Ter
       };
     case "frame":
       return { text: frameText(event), paint: asItIs, details: none };
+    case "story":
+      return { text: event.title, paint: asItIs, details: () => event.steps.map(({ text }) => text) };
     case "error":
       return {
         text: event.message,

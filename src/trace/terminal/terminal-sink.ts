@@ -49,7 +49,7 @@ export class TerminalSink implements TraceSink {
   }
 
   write(event: TraceEvent): void {
-    const isShown = event.level <= this.options.verbosity;
+    const isShown = event.level <= this.options.verbosity && event.kind !== "story";
     const depth = this.#depths.depthOf(event, isShown);
     if (!isShown || this.#fold?.take(event, factText(event, this.options).text) === true) return;
     this.#write(event, depth);

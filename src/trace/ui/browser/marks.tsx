@@ -3,7 +3,7 @@ import type { TraceEvent } from "../../events.js";
 type Kind = TraceEvent["kind"];
 
 /** The sign of each kind, 10 units wide around 0,0. Its shape shows the kind without colour. */
-const SHAPES: Readonly<Record<Kind, string>> = {
+const SHAPES: Readonly<Record<Exclude<Kind, "story">, string>> = {
   step: "M-5-5H5V5H-5Z",
   decision: "M0-6L6 0L0 6L-6 0Z",
   state: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0Z",
@@ -34,7 +34,13 @@ export const KINDS: readonly (readonly [Kind, string])[] = [
 
 /** The sign of a kind inside an SVG. */
 export function Mark({ kind, x, y }: { readonly kind: Kind; readonly x: number; readonly y: number }) {
-  return <path class="mark" d={SHAPES[kind] ?? SHAPES.note} transform={`translate(${x} ${y})`} />;
+  return (
+    <path
+      class="mark"
+      d={kind === "story" ? SHAPES.note : (SHAPES[kind] ?? SHAPES.note)}
+      transform={`translate(${x} ${y})`}
+    />
+  );
 }
 
 /** The sign of a kind in a line of text. */
