@@ -1,6 +1,7 @@
 import type { TraceEvent } from "../../../trace/events.js";
 import type { TraceGraph } from "../../../trace/graph/graph.js";
 import { versionOf } from "../../../trace/scope.js";
+import { isRecord } from "../../../util/records.js";
 
 /**
  * Finds the write of an object since which a condition holds up to a version, by the answers to the writes.
@@ -19,13 +20,24 @@ export function decidingWriteOf(
     one.kind === "state" && one.version?.startsWith(object) === true ? [one] : [],
   );
   let setter = last;
+  let later: unknown;
   for (const write of writes.slice(0, writes.findIndex(({ id }) => id === last?.id) + 1).reverse()) {
     const request = graph.causeOf(write);
     const body = request?.kind === "request" ? request.responseBody : undefined;
-    // A binding is answered without the pod.
-    if (versionOf(body) !== write.version) continue;
+    if (versionOf(body) !== write.version) {
+      // A binding is answered without the pod.
+      const isBinding = request?.kind === "request" && request.path.endsWith("/binding");
+      if (!isBinding || later === undefined || holds(unbound(later))) continue;
+      return write;
+    }
     if (!holds(body)) break;
     setter = write;
+    later = body;
   }
   return setter;
+}
+
+/** A pod without what a binding sets. */
+function unbound(pod: unknown): unknown {
+  return isRecord(pod) && isRecord(pod["spec"]) ? { ...pod, spec: { ...pod["spec"], nodeName: undefined } } : pod;
 }

@@ -39,7 +39,21 @@ export function evidenceFor(
   }
   const decided = [...shows.keys()].sort((a, b) => a.atMs - b.atMs);
   const latest = decided.pop();
-  return latest === undefined ? undefined : evidenceOf(graph.chainOf(latest), most, decided.slice(-MAX_OTHERS), shows);
+  if (latest === undefined) return undefined;
+  const others = decided.slice(-MAX_OTHERS).map((write) => {
+    const decision = decisionBehind(graph, write);
+    shows.set(decision, [...new Set([...(shows.get(decision) ?? []), ...(shows.get(write) ?? [])])]);
+    return decision;
+  });
+  return evidenceOf(graph.chainOf(latest), most, [...new Set(others)], shows);
+}
+
+/** What a client decided before the API server stored it, or its request: alone, the line of a stored version explains nothing. */
+function decisionBehind(graph: TraceGraph, fact: TraceEvent): TraceEvent {
+  if (fact.kind !== "state" || fact.actor !== "apiserver") return fact;
+  const chain = graph.chainOf(fact);
+  const client = chain.findLastIndex(({ actor }) => actor !== "apiserver");
+  return decisionBefore(chain, client) ?? chain[client] ?? fact;
 }
 
 /** The number of a step's facts in which a cause is searched, for steps that last long. */

@@ -185,7 +185,7 @@ async function listValue(
     where === undefined
       ? say("countOf", { list: named })
       : say("countOfWhere", { list: named, where: [path, wanted].filter((part) => part !== undefined).join(" = ") });
-  const observations = observationOfList(list, items, all);
+  const observations = observationOfList(list, path, items, all);
   return { what, isThing: false, value: items.length, observations };
 }
 

@@ -63,15 +63,19 @@ export function observationOfNothing(path: string): readonly Observation[] {
 
 /**
  * @param path of a list
+ * @param field by which its items were chosen; "": all of them
  * @param counted the items that a check counts. If there are none, the other and the deleted items decided.
  */
 export function observationOfList(
   path: string,
+  field: string,
   counted: readonly unknown[],
   items: readonly unknown[],
 ): readonly Observation[] {
-  if (counted.length > 0) return counted.flatMap((item) => observationOf(item));
-  return [...items.flatMap((item) => observationOf(item)), { goneFrom: objectOf(partsOf(path)) }];
+  const seen = (item: unknown) =>
+    field === "" ? observationOf(item) : observationOf(item, field, fieldOf(item, field));
+  if (counted.length > 0) return counted.flatMap(seen);
+  return [...items.flatMap(seen), { goneFrom: objectOf(partsOf(path)) }];
 }
 
 /**

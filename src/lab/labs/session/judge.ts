@@ -1,3 +1,4 @@
+import { defined } from "../../../util/defined.js";
 import type { Waiting } from "../checks/check.js";
 import type { Verdict } from "../checks/leaf-check.js";
 import type { StateTable } from "../checks/state-table.js";
@@ -23,9 +24,8 @@ export interface JudgedStep {
 /** Evaluates the checks of a lab's steps, and reports verdicts with what decided them. */
 export class Judge {
   #patience = new AbortController();
-  /** what the last verdict or answer was based on */
-  #decided: { readonly verdict: Verdict; readonly isDecided: boolean; readonly factsBefore: number } | undefined;
-  #hasMore = false;
+  /** all that led to the last verdict or answer, if it was not shown; kept, because old facts are forgotten */
+  #more: readonly LabMessage[] = [];
 
   constructor(
     readonly runs: LabRuns,
@@ -68,29 +68,24 @@ export class Judge {
 
   /** @param isDecided the step is a question or a task */
   showEvidence(verdict: Verdict, isDecided: boolean): void {
+    const { facts } = this.runs.environment;
     const { factsBefore } = this.now();
-    this.#decided = { verdict, isDecided, factsBefore };
-    const shown = this.#evidence();
-    this.#hasMore = shown.some((one) => one.kind === "evidence" && one.facts.length < one.count);
+    const evidence = (most?: number) =>
+      verdictEvidence(verdict, facts, this.words.sayFact, { isDecided, factsBefore, ...defined({ most }) });
+    const shown = evidence();
+    const hasMore = shown.some((one) => one.kind === "evidence" && one.facts.length < one.count);
+    this.#more = hasMore ? evidence(Number.POSITIVE_INFINITY).filter(({ kind }) => kind === "evidence") : [];
     shown.forEach(this.emit);
   }
 
   /** Whether more led to the last verdict or answer than was shown. */
   get hasMore(): boolean {
-    return this.#hasMore;
+    return this.#more.length > 0;
   }
 
   /** Shows all facts that led to the last verdict or answer. */
   why(): void {
-    const all = this.#evidence(Number.POSITIVE_INFINITY);
-    all.filter(({ kind }) => kind === "evidence").forEach(this.emit);
-  }
-
-  #evidence(most?: number): readonly LabMessage[] {
-    if (this.#decided === undefined) return [];
-    const { verdict, ...options } = this.#decided;
-    const { facts } = this.runs.environment;
-    return verdictEvidence(verdict, facts, this.words.sayFact, { ...options, ...(most === undefined ? {} : { most }) });
+    this.#more.forEach(this.emit);
   }
 
   showTables(tables: readonly StateTable[]): void {

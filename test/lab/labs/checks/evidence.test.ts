@@ -205,7 +205,7 @@ describe("the fact behind what a check saw", () => {
       ["a list without the line's words: the last change", "2", [{ items: [b, a] }], ["pods b"]],
       ["the object that the line is about", "NodeNotReady 1 Node n", [{ items: [early, late] }], ["pods a"]],
       ["a row whose cells have the line", "old 5m", [table(["old", a], ["new", b])], ["pods a"]],
-      ["only the exit code counts: each object", "", [a, b], ["pods a", "pods b"]],
+      ["only the exit code counts: each object", "", [a, b], ["decision", "pods b"]],
       ["only the exit code counts: of each list the last change", "", [{ items: [a, b] }], ["pods b"]],
       ["a log, which no object has", "line 0 of the log", [a, "line 0 of the log"], ["request"]],
       ["an answer without objects", "v1", [{ kind: "APIVersions" }], ["request"]],
@@ -264,7 +264,8 @@ describe("the fact behind what a check saw", () => {
     const evidence = evidenceFor(observations, facts.since());
     assert.deepEqual(
       evidence?.facts.map((one) => (one.kind === "state" ? one.subject : "what" in one && one.what)),
-      ["nodes n1", "apply", "pods default/web"],
+      // The decision says more than that the API server stored it.
+      ["register", "apply", "pods default/web"],
     );
     assert.deepEqual(evidence?.shows, [
       ['spec.taints = [{"key":"k"}]'],
@@ -283,14 +284,42 @@ describe("the fact behind what a check saw", () => {
     await store("pods default/c", "c@3", (await decide("user", "gone")).id, "deleted");
     const list = "/api/v1/namespaces/default/pods";
     const [a, b] = [pod("a", "1"), pod("b", "2")];
-    assert.deepEqual(texts(observationOfList(list, [a, b], [a, b])), [
-      "pods default/a stored",
+    assert.deepEqual(texts(observationOfList(list, "", [a, b], [a, b])), [
+      "a",
       "b",
       "pods default/b stored",
     ]);
-    assert.equal(texts(observationOfList(list, [a], [a, b]))?.[0], "a");
-    assert.equal(texts(observationOfList(list, [], []))?.[0], "gone");
-    assert.equal(texts(observationOfList("/api/v1/namespaces/other/pods", [], [])), undefined);
+    assert.equal(texts(observationOfList(list, "", [a], [a, b]))?.[0], "a");
+    assert.equal(texts(observationOfList(list, "", [], []))?.[0], "gone");
+    assert.equal(texts(observationOfList("/api/v1/namespaces/other/pods", "", [], [])), undefined);
+  });
+
+  test("of a list whose items were chosen by a field: who gave it its value, a binding too", async () => {
+    const { facts, emit, decide, store } = cluster();
+    const write = async (uid: string, version: string, from: string, bodies: object) => {
+      const path = version === "2" ? `/api/v1/namespaces/default/pods/${uid}/binding` : "/";
+      const request = { kind: "request", method: "POST", path, server: "https://h", identity: "x" } as const;
+      const answer = { status: 201, durationMs: 1, auditId: "a", ...bodies };
+      const { id } = await emit({ ...request, ...answer }, { actor: "scheduler", causedBy: from });
+      await store(`pods ${uid}`, `${uid}@${version}`, id);
+    };
+    const bound = (uid: string) => ({ ...pod(uid, "3"), spec: { nodeName: "n1" } });
+    for (const uid of ["a", "b"]) {
+      // The control plane's own requests have no bodies in the trace.
+      await write(uid, "1", (await decide("controller", `create ${uid}`)).id, {});
+      await write(uid, "2", (await decide("scheduler", `bind ${uid}`, `${uid}@1`)).id, {});
+      await write(uid, "3", (await decide("kubelet", `report ${uid}`, `${uid}@2`)).id, { responseBody: bound(uid) });
+    }
+    const items = [bound("a"), bound("b")];
+    for (const counted of [items, []]) {
+      const seen = observationOfList("/api/v1/namespaces/default/pods", "spec.nodeName", counted, items);
+      const { facts: shown = [], shows = [] } = evidenceFor(seen, facts.since()) ?? {};
+      const deciding = shown.flatMap((one, i) => (shows[i] === null ? [] : [["what" in one && one.what, shows[i]]]));
+      assert.deepEqual(deciding, [
+        ["bind a", ["spec.nodeName = n1"]],
+        ["stored", ["spec.nodeName = n1"]],
+      ]);
+    }
   });
 
   test("of a command's output the first fact whose line has the text, also where a terminal breaks it", async () => {

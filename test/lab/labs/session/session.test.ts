@@ -456,6 +456,26 @@ describe("what decided a verdict", () => {
     assert.equal(await session.perform("stays", signal), true);
     assert.deepEqual(shown(), ["answer", "deleted"]);
   });
+  test("all that led to it is shown on request, also when old facts are forgotten", async () => {
+    const { environment, session, messages } = await openPlace(["look"]);
+    const { facts } = environment;
+    const common = { seq: 1, atMs: 0, actor: "controller", level: 1 } as const;
+    for (let i = 1; i <= 8; i++) {
+      const causedBy = i === 1 ? {} : { causedBy: `cause${i - 1}` };
+      facts.write({ ...common, ...causedBy, kind: "decision", what: `${i}`, why: "a test", id: `cause${i}` });
+    }
+    const write = facts.write.bind(facts);
+    facts.write = (event) => write({ ...event, causedBy: "cause8" });
+    await session.perform(undefined, signal);
+    assert.equal(session.hasMore, true);
+    facts.since = () => [];
+    messages.length = 0;
+    session.why();
+    assert.deepEqual(
+      messages.map((one) => one.kind === "evidence" && one.facts.length),
+      [9],
+    );
+  });
   test("a check that does not hold, and one whose facts are unknown, are not", async () => {
     const { session, messages, trace, environment } = await openPlace(["look", "join", "lines", "guess"]);
     trace.report("deleted");
