@@ -1,9 +1,9 @@
-import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { groupVersion } from "../../../staging/apimachinery/api/resource.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { collectionPath, objectPath } from "../../../staging/client-go/rest/paths.js";
 import type { UserInfo } from "../../../staging/server/authentication/user.js";
 import type { RequestFact } from "../../../trace/events.js";
+import { redactBody } from "../../../trace/redaction/redact-body.js";
 import { versionOf } from "../../../trace/scope.js";
 import type { Trace } from "../../../trace/trace.js";
 import { LEVELS } from "../../../trace/trace.js";
@@ -54,12 +54,13 @@ export async function reportRequest<T>(
   if (!trace.wants(LEVELS.request)) return act(skip);
   const id = trace.newId();
   const startMs = trace.clock.now();
+  const path = pathOf(registry, request);
   const report = (answer: Partial<RequestFact>) => {
     if (isSkipped) return;
     const fact: RequestFact = {
       kind: "request",
       method: METHODS[request.verb],
-      path: pathOf(registry, request),
+      path,
       server: IN_PROCESS,
       identity: user.username,
       durationMs: trace.clock.now() - startMs,
@@ -71,7 +72,7 @@ export async function reportRequest<T>(
   try {
     const result = await trace.because({ causedBy: id }, () => act(skip));
     if (result === undefined || result === false) report({ status: 404, outcome: "NotFound" });
-    else report({ status: request.verb === "create" ? 201 : 200, ...defined({ version: writtenVersion(result) }) });
+    else report({ status: request.verb === "create" ? 201 : 200, ...writtenObject(trace, path, result) });
     return result;
   } catch (error) {
     if (error instanceof StatusError) report({ status: error.code, outcome: `${error.reason}: ${error.message}` });
@@ -90,8 +91,10 @@ function pathOf(registry: ReportDeps["registry"], request: LocalWrite): string {
   return request.name === undefined ? collectionPath(ref) : objectPath(ref, request.name, request.subresource);
 }
 
-function writtenVersion(result: unknown): string | undefined {
-  return typeof result === "object" && result !== null && "metadata" in result
-    ? versionOf(result as KubeObject)
-    : undefined;
+/** The version that was written, and the object where a client over a network would report it. */
+function writtenObject(trace: Trace, path: string, result: unknown): Partial<RequestFact> {
+  if (typeof result !== "object" || result === null || !("metadata" in result)) return {};
+  const version = versionOf(result);
+  if (trace.wantsBodies) trace.secrets.learnBody(path, result);
+  return { ...defined({ version }), ...(trace.wantsBodies ? { responseBody: redactBody(result, path) } : {}) };
 }

@@ -89,3 +89,13 @@ test("a change that changes nothing is no request", async () => {
   });
   assert.deepEqual(events, []);
 });
+
+test("a trace with bodies has the object that was written, without secrets, as of a request over a network", async () => {
+  const { trace, events } = recordingTrace(clock, true);
+  const secret = { kind: "Secret", ...POD, data: { password: "aHVudGVyMg==" } };
+  const write: Write = { verb: "create", resource: "secrets", namespace: "default" };
+  await reportRequest({ registry, trace }, USER, write, async () => secret);
+  const [body] = only(events, "request").map(({ responseBody }) => JSON.stringify(responseBody));
+  assert.match(body ?? "", /"resourceVersion":"7"/);
+  assert.doesNotMatch(body ?? "", /aHVudGVyMg/);
+});

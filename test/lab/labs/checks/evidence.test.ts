@@ -305,8 +305,7 @@ describe("the fact behind what a check saw", () => {
     };
     const bound = (uid: string) => ({ ...pod(uid, "3"), spec: { nodeName: "n1" } });
     for (const uid of ["a", "b"]) {
-      // The control plane's own requests have no bodies in the trace.
-      await write(uid, "1", (await decide("controller", `create ${uid}`)).id, {});
+      await write(uid, "1", (await decide("controller", `create ${uid}`)).id, { responseBody: pod(uid, "1") });
       await write(uid, "2", (await decide("scheduler", `bind ${uid}`, `${uid}@1`)).id, {});
       await write(uid, "3", (await decide("kubelet", `report ${uid}`, `${uid}@2`)).id, { responseBody: bound(uid) });
     }
