@@ -16,7 +16,7 @@ const VERBATIM: ReadonlySet<LabMessage["kind"]> = new Set(["output", "running", 
 const MARGIN = /^(?:[✓✗▸•>$\\-]|\d+\.)$/;
 
 /** Time, actor and sign in front of a fact. */
-const LEAD = /^\s*\d+\.\d{3} \S+ +\S /;
+const LEAD = /^\s*-?\d+(?:\.\d+)? \S+ +\S /;
 
 /** Renders a lab's messages for terminals of 60, 80 and 120 columns, and reports lines that are too wide and words that are broken. */
 export class RenderedWidths {

@@ -5,9 +5,9 @@ import type { Level, TraceSink } from "../trace.js";
 import { asItIs } from "../translated.js";
 import { upstreamUrl } from "../upstream.js";
 import { actorColour, signColour } from "./colours.js";
-import { Fold } from "./fold.js";
+import { againText, Fold, repeatedBy } from "./fold.js";
 import type { TerminalOptions } from "./options.js";
-import { ACTOR_WIDTH, factText, renderEvent, TIME_WIDTH } from "./render-event.js";
+import { ACTOR_WIDTH, factText, renderEvent, TIME_WIDTH, timeColumn } from "./render-event.js";
 import { Depths } from "./terminal-sink.js";
 import { printable, shortNames, wrap } from "./text.js";
 import { TraceSummary } from "./trace-summary.js";
@@ -92,13 +92,13 @@ export class CalmSink implements TraceSink {
   }
 
   #isRepeat(event: TraceEvent): boolean {
-    if (event.every === undefined || event.kind !== "state") return false;
-    const what = `${event.subject} ${event.what}`;
+    const what = repeatedBy(event);
+    if (what === undefined) return false;
     const count = this.#repeats.get(what);
     this.#repeats.set(what, (count ?? 0) + 1);
     if (count === undefined) return false;
     const { say = asItIs } = this.options;
-    this.options.onRepeat(say(`${what}, again ${count}x, every ${event.every}`));
+    this.options.onRepeat(say(againText(what, count, event)));
     return true;
   }
 
@@ -182,5 +182,5 @@ function isAnswer(event: TraceEvent, step: TraceEvent): boolean {
 }
 
 function seconds({ atMs }: TraceEvent, { startMs }: TerminalOptions): string {
-  return ((atMs - startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
+  return timeColumn(atMs - startMs);
 }

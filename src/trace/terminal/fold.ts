@@ -82,6 +82,32 @@ export class Fold {
   }
 }
 
+/** What a periodic change repeats: `Lease n1 renewTime`; undefined for other facts. */
+export function repeatedBy(event: TraceEvent): string | undefined {
+  return event.every === undefined || event.kind !== "state" ? undefined : `${event.subject} ${event.what}`;
+}
+
+/** `Lease n1 renewTime, again 24x, every 10 s` */
+export function againText(what: string, count: number, { every = "" }: TraceEvent): string {
+  return `${what}, again ${count}x, every ${every}`;
+}
+
+/** The facts of a trace in which each periodic change is shown once, and the last of its repeats is a line with their count. Pure. */
+export function withoutRepeats(facts: readonly TraceEvent[]): readonly TraceEvent[] {
+  const runs = new Map<string, TraceEvent[]>();
+  for (const fact of facts) {
+    const what = repeatedBy(fact);
+    if (what !== undefined) runs.set(what, [...(runs.get(what) ?? []), fact]);
+  }
+  return facts.flatMap((fact): readonly TraceEvent[] => {
+    const what = repeatedBy(fact) ?? "";
+    const run = runs.get(what) ?? [];
+    if (run.length <= 2 || run[0] === fact) return [fact];
+    if (run.at(-1) !== fact) return [];
+    return [{ ...fact, kind: "note", text: againText(what, run.length - 1, fact) } as TraceEvent];
+  });
+}
+
 /** A text without the names of objects (`default/web-1`), without what is quoted, and without words that have digits. */
 export function formOf(text: string): string {
   return text

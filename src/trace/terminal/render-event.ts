@@ -10,6 +10,12 @@ export const ACTOR_WIDTH = 10;
 export const TIME_WIDTH = 7;
 /** time, actor, and a space after each */
 const INDENT = TIME_WIDTH + 1 + ACTOR_WIDTH + 1;
+
+/** Seconds for the column of times; many of them have fewer decimals, so that the column keeps its width. */
+export function timeColumn(ms: number): string {
+  return (ms / 1000).toFixed(3).slice(0, TIME_WIDTH).replace(/\.$/, "").padStart(TIME_WIDTH);
+}
+
 /** Below this width, the time and the actor get a line of their own, because the text column would be too narrow. */
 const MIN_TEXT_WIDTH = 30;
 
@@ -49,7 +55,7 @@ const SIGNS = {
 /** The lines of one event, without a trailing line feed. Pure. */
 export function renderEvent(event: TraceEvent, depth: number, options: TerminalOptions): string[] {
   const { chalk } = options;
-  const seconds = ((event.atMs - options.startMs) / 1000).toFixed(3).padStart(TIME_WIDTH);
+  const seconds = timeColumn(event.atMs - options.startMs);
   const actor = event.actor.padEnd(ACTOR_WIDTH);
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
   // Tables use the full width.

@@ -3,9 +3,11 @@ import { Chalk } from "chalk";
 import { test } from "vitest";
 import type { Fact } from "../../../src/trace/events.js";
 import { CalmSink } from "../../../src/trace/terminal/calm.js";
+import { withoutRepeats } from "../../../src/trace/terminal/fold.js";
 import { TerminalSink } from "../../../src/trace/terminal/terminal-sink.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
+import { recordingTrace } from "../../support/trace.js";
 
 const PODS = 2_000;
 const lines = {
@@ -96,4 +98,23 @@ test("a long list of names is cut", () => {
   run.tell({ kind: "decision", what: `ADD from api: [${names.join(", ")}]`, why: "the source has them now" });
   const text = run.lines().join(" ").replace(/ +/g, " ");
   assert.match(text, /default\/p9, and 990 more\]/);
+});
+
+test("a finite trace: each periodic change once, and the count of its repeats where the last of them was", () => {
+  const clock = new FakeClock();
+  const { trace, events } = recordingTrace(clock);
+  const renew = (node: string, i: number) => {
+    const fact = { kind: "state", subject: `Lease ${node}`, what: "renewTime", to: `${i}` } as const;
+    trace.emit(fact, { actor: "kubelet", every: "10 s" });
+  };
+  for (let i = 1; i <= 4; i++) {
+    renew("a", i);
+    if (i <= 2) renew("b", i);
+    trace.emit({ kind: "state", subject: "pod web", what: "", to: "Running" }, { actor: "kubelet" });
+  }
+  const texts = withoutRepeats(events).map((one) => (one.kind === "note" ? one.text : "to" in one && one.to));
+  assert.deepEqual(texts, [
+    ...["1", "1", "Running", "2", "Running", "Running"],
+    ...["Lease a renewTime, again 3x, every 10 s", "Running"],
+  ]);
 });

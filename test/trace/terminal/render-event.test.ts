@@ -16,6 +16,11 @@ const lines: readonly (readonly [string, TraceEvent, readonly string[]])[] = [
     ["  1.234 kubelet    > Renew the lease", "                     pkg/x.go sync"],
   ],
   [
+    "a step long before the others: the column of times keeps its width",
+    { ...stamp, atMs: -1_233_567, kind: "step", title: "Renew the lease" },
+    ["-1234.5 kubelet    > Renew the lease"],
+  ],
+  [
     "a request with its answer, its length and who asked",
     {
       ...stamp,

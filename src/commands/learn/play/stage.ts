@@ -4,6 +4,7 @@ import type { OpenSession } from "../../../lab/labs/session/open-session.js";
 import { writePicture } from "../../../lab/labs/session/picture.js";
 import { controlSocket } from "../../../lab/labs/session/shell-files.js";
 import type { Speaker } from "../../../lab/labs/session/speaker.js";
+import { withoutRepeats } from "../../../trace/terminal/fold.js";
 import { TerminalSink } from "../../../trace/terminal/terminal-sink.js";
 import type { Mutex } from "../../../util/async/mutex.js";
 import { isAbortError, LabError } from "../../../util/errors.js";
@@ -243,10 +244,11 @@ export class Stage {
 
   #showTrace(): void {
     const { session, environment } = this.options;
-    const facts = session.trace().slice(-MAX_TRACE);
+    const facts = withoutRepeats(session.trace()).slice(-MAX_TRACE);
+    if (facts.length === 0) this.#write(this.env.say("traceEmpty"));
     const { stderr } = this.env.context.streams;
     const { chalk, unicode, width } = this.env.renderer("stderr").options;
-    const startMs = facts[0]?.atMs ?? 0;
+    const startMs = session.traceStartMs ?? facts[0]?.atMs ?? 0;
     const options = { chalk, unicode, width, verbosity: 3, startMs, say: environment.sayFact } as const;
     const sink = new TerminalSink(options, stderr);
     for (const fact of facts) sink.write(fact);

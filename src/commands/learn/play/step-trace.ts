@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
 import { actorColour, signColour } from "../../../trace/terminal/colours.js";
-import { ACTOR_WIDTH, factText, TIME_WIDTH } from "../../../trace/terminal/render-event.js";
+import { ACTOR_WIDTH, factText, TIME_WIDTH, timeColumn } from "../../../trace/terminal/render-event.js";
 import { wrappedTable } from "../../../trace/terminal/table.js";
 import { printable, shortIds } from "../../../trace/terminal/text.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
@@ -65,7 +65,7 @@ function traceLines({ fact, afterMs, details }: LabMessage & { kind: "trace" }, 
   const below = [...details, ...rows].flatMap(inLines).map((line) => chalk.dim(line));
   // The further lines of a note are commands to paste, which the lab's shell does not need.
   const [first = "", ...rest] = [...inLines(text.split("\n")[0] ?? ""), ...below];
-  const time = chalk.dim((afterMs / 1000).toFixed(3).padStart(TIME_WIDTH));
+  const time = chalk.dim(timeColumn(afterMs));
   const head = `${time} ${actorColour(fact.actor, chalk)(fact.actor.padEnd(ACTOR_WIDTH))}`;
   const lead = `${head} ${signColour(fact, chalk)(sign.padEnd(1))} `;
   return [`${lead}${first}`, ...rest.map((line) => " ".repeat(MARGIN) + line)];

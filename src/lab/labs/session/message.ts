@@ -41,7 +41,7 @@ export type LabMessage =
   | {
       readonly kind: "trace";
       readonly fact: TraceEvent;
-      /** since the command began */
+      /** since the step's first command began */
       readonly afterMs: number;
       /** whether the step is about it, or shows it if there is room */
       readonly interest: "about" | "more" | "none";

@@ -32,6 +32,8 @@ export class LabTrace {
   #awaited = new Set<string>();
   /** the ids of the facts of the step's commands */
   ids = new Set<string>();
+  /** Unix ms from which all lines of the step count: when its first command began; until then that of an earlier step */
+  startMs: number | undefined;
   /** the step of the lab that has shown a stage first, by the stage's title without names and numbers */
   readonly #stages = new Map<string, string>();
   /** the ids of stages that were explained before, and of those below them */
@@ -48,6 +50,7 @@ export class LabTrace {
   }
 
   messageOf({ event, lines: { english, shown }, options: { say, startMs } }: ShownFact): LabMessage {
+    if (this.ids.size === 0) this.startMs = startMs;
     this.ids.add(event.id);
     const has = (line: string) => (pattern: string) => findIn(line, pattern) !== undefined;
     const found = this.#about.filter(has(english.join("\n")));
@@ -58,7 +61,7 @@ export class LabTrace {
     const message = {
       kind: "trace",
       fact,
-      afterMs: event.atMs - startMs,
+      afterMs: event.atMs - (this.startMs ?? startMs),
       interest: found.length > 0 ? "about" : isTold ? "more" : "none",
       awaited: Math.min(MAX_AWAITED, this.#awaited.size),
       details: shown.flatMap((line, i) => (i > 0 && isAbout(i) ? [line.trim()] : [])),

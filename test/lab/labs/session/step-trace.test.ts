@@ -93,6 +93,21 @@ describe("how much a fact matters to a step", () => {
     assert.equal(take(begun(shows), fact("1", of, { level })).interest, want);
   });
 
+  test("all lines of a step count from its first command; a step without commands goes on with the last one's times", () => {
+    const trace = begun([]);
+    const at = (atMs: number, startMs: number) => {
+      const event = fact("1", STATE, { atMs });
+      const options = plainText({ width: () => 80, verbosity: 2, startMs });
+      const message = trace.messageOf({ event, lines: unbrokenLines(event, 0, options), options });
+      return message.kind === "trace" && message.afterMs;
+    };
+    assert.deepEqual([at(110, 100), at(230, 200), trace.startMs], [10, 130, 100]);
+    trace.begin(look);
+    assert.equal(trace.startMs, 100);
+    trace.begin(go);
+    assert.deepEqual([at(330, 300), trace.startMs], [30, 300]);
+  });
+
   test("room is kept for the lines that are still to come, four at most", () => {
     const trace = begun(["Node n1", "1st", "2nd", "3rd", "4th", "5th"]);
     assert.deepEqual([take(trace, fact("1", STATE, {})).awaited, take(trace, fact("2", STATE, {})).awaited], [4, 4]);
