@@ -25,13 +25,18 @@ export interface Http2Options {
   readonly maxHeaderBytes: number;
 }
 
-type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
+/** Requests that a connection begins before other connections have their turn. */
+const BURST = 25;
+
+/** Resolves when the handler is done. */
+type OnRequest = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /**
  * Serves HTTP/2 to clients of an HTTPS server that choose it in the handshake (ALPN); the others stay with HTTP/1.1,
  * which upgrades need. A request and its response have the form that they have with HTTP/1.1.
  *
- * Floods of PING, SETTINGS and RST_STREAM end a connection with nghttp2's limits.
+ * Floods of PING, SETTINGS and RST_STREAM end a connection with nghttp2's limits. Handlers of reset streams count until they are
+ * done, as in Go; further requests wait.
  *
  * Mirrors k8s.io/apiserver/pkg/server/secure_serving.go (Serve).
  */
@@ -62,12 +67,13 @@ export class Http2Face {
   }
 
   #accept(session: ServerHttp2Session, idleMs: number, onRequest: OnRequest): void {
-    let open = 0;
+    const handlers = new Handlers();
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
     // Its streams end with errors of their own.
     session.on("error", () => {});
     session.setLocalWindowSize(WINDOW_BYTES * MAX_STREAMS);
+    let open = 0;
     session.setTimeout(idleMs, () => {
       if (open === 0) session.close();
     });
@@ -76,7 +82,9 @@ export class Http2Face {
       open++;
       stream.once("close", () => open--);
       stream.on("error", () => {});
-      onRequest(requestOf(stream, socket, headers, rawHeaders), new Http2Response(stream) as never);
+      handlers.add(stream, () =>
+        onRequest(requestOf(stream, socket, headers, rawHeaders), new Http2Response(stream) as never),
+      );
     };
     session.on("stream", begin);
   }
@@ -84,6 +92,38 @@ export class Http2Face {
   /** Sends GOAWAY: clients finish their streams and begin no new ones. */
   close(): void {
     for (const session of this.#sessions) session.close();
+  }
+}
+
+/** The handlers of a connection. Mirrors golang.org/x/net/http2 (scheduleHandler, handlerDone). */
+class Handlers {
+  #running = 0;
+  #begunInTurn = 0;
+  readonly #waiting: { readonly stream: ServerHttp2Stream; readonly run: () => Promise<void> }[] = [];
+
+  /** Runs it now or later, unless the stream is reset before. */
+  add(stream: ServerHttp2Stream, run: () => Promise<void>): void {
+    this.#waiting.push({ stream, run });
+    this.#next();
+  }
+
+  #next(): void {
+    while (this.#running < MAX_STREAMS && this.#begunInTurn < BURST) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      if (next.stream.destroyed || next.stream.closed) continue;
+      if (this.#begunInTurn++ === 0) setImmediate(() => this.#newTurn());
+      this.#running++;
+      void next.run().finally(() => {
+        this.#running--;
+        this.#next();
+      });
+    }
+  }
+
+  #newTurn(): void {
+    this.#begunInTurn = 0;
+    this.#next();
   }
 }
 

@@ -50,7 +50,7 @@ const TIMEOUTS: Timeouts = { headersMs: 32_000, requestMs: 90_000, idleMs: 90_00
 /** Turns of the event loop in which responses can finish while the server closes. */
 const CLOSING_ROUNDS = 100;
 
-type OnRequest = (request: IncomingMessage, response: ServerResponse) => void;
+type OnRequest = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** The API server's listener. */
 export class HttpsFace {
@@ -95,9 +95,9 @@ export class HttpsFace {
     const onRequest: OnRequest = (request, response) => {
       answering.add(response);
       response.once("close", () => answering.delete(response));
-      void handleRequest(deps, request, response);
+      return handleRequest(deps, request, response);
     };
-    server.on("request", onRequest);
+    server.on("request", (request, response) => void onRequest(request, response));
     const http2 = offerHttp2?.(onRequest);
     server.on("upgrade", (request, socket: Socket, head) => answerUpgrade(deps, request, socket, head));
     server.on("clientError", answerBrokenRequest);
