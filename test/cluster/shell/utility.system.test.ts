@@ -93,3 +93,21 @@ test.runIf(process.platform === "linux")(
     await assert.rejects(pool.run({}, FIELDS, { ...noFiles, onMemory }, stop.signal), /too much/);
   },
 );
+
+for (const [text, args, stdin, want] of [
+  ["sed", ["s/./x/g"], "é\n", "xx\n"],
+  ["awk", ["{ print length($1), toupper($2) }"], "é àa\n", "2 àA\n"],
+  ["cut", ["-c1-2"], "äöü\n", "ä\n"],
+  ["sort", [], "é\nb\nà\n", "b\nà\né\n"],
+  ["grep", ["é"], "é\ne\n", "é\n"],
+] as const) {
+  test(`a byte is a character for ${text}, as without a locale`, async () => {
+    const run = (bytes: Buffer) =>
+      new UtilityPool().run({}, { ...command(text, args), stdin: bytes }, noFiles, new AbortController().signal);
+    assert.equal((await run(Buffer.from(stdin))).stdout.toString(), want);
+    if (text === "grep") return;
+    const odd = Buffer.from([0x61, 0xff, 0x0a]);
+    const same = text === "sed" ? Buffer.from("xx\n") : text === "awk" ? Buffer.from("2 \n") : odd;
+    assert.deepEqual((await run(odd)).stdout, same);
+  });
+}

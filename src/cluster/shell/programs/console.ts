@@ -35,22 +35,24 @@ export interface ParsedArgs {
 }
 
 /**
- * Parses short options as getopt does: `-n 5`, `-n5`, `-la`, `--` ends them. Long options are unknown.
- * @param spec as getopt's: `n:f` is -n with a value, and -f
+ * Parses short options as getopt does: `-n 5`, `-n5`, `-la`, also after other words; `--` ends them. Long options are
+ * unknown.
+ * @param spec as getopt's: `n:f` is -n with a value, and -f; with a first `+` the first other word ends the options
  */
 export function parseArgs(args: readonly string[], spec: string): ParsedArgs {
   const options = new Map<string, string>();
-  let at = 0;
-  for (; at < args.length; at++) {
+  const rest: string[] = [];
+  for (let at = 0; at < args.length; at++) {
     const arg = args[at] as string;
-    if (arg === "--") {
-      at++;
-      break;
+    if (arg === "--") return { options, rest: [...rest, ...args.slice(at + 1)] };
+    if (!arg.startsWith("-") || arg === "-") {
+      if (spec.startsWith("+")) return { options, rest: args.slice(at) };
+      rest.push(arg);
+      continue;
     }
-    if (!arg.startsWith("-") || arg === "-") break;
     for (let i = 1; i < arg.length; i++) {
       const letter = arg.charAt(i);
-      const place = letter === ":" ? -1 : spec.indexOf(letter);
+      const place = letter === ":" || letter === "+" ? -1 : spec.indexOf(letter);
       if (place < 0) {
         const unknown = letter === "-" ? `unrecognized option '${arg}'` : `invalid option -- '${letter}'`;
         return { options, rest: args.slice(at), unknown };
@@ -59,11 +61,11 @@ export function parseArgs(args: readonly string[], spec: string): ParsedArgs {
         options.set(letter, "");
         continue;
       }
-      const value = arg.slice(i + 1);
-      if (value === "") at++;
-      options.set(letter, value === "" ? (args[at] ?? "") : value);
+      const value = arg.slice(i + 1) || args[++at];
+      if (value === undefined) return { options, rest, unknown: `option requires an argument -- '${letter}'` };
+      options.set(letter, value);
       break;
     }
   }
-  return { options, rest: args.slice(at) };
+  return { options, rest };
 }

@@ -117,7 +117,7 @@ function pi(digits: number): string {
 
 /** `env [-i] [NAME=VALUE...] [COMMAND [ARG...]]` */
 export async function env(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "iu:");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+iu:");
   if (unknown !== undefined) return usage(self, unknown);
   const vars: Record<string, string> = options.has("i") ? {} : { ...self.env };
   const unset = options.get("u");
@@ -159,7 +159,7 @@ export async function entrypoint(self: Self): Promise<number> {
 
 /** `timeout [-s SIGNAL] SECONDS COMMAND [ARG...]` */
 export async function timeout(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "s:k:t:");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+s:k:t:");
   const ms = parseSleep(rest.slice(0, 1));
   const signal = parseSignal(options.get("s") ?? "TERM");
   if (unknown !== undefined || ms === undefined || signal === undefined || rest.length < 2) {

@@ -1,8 +1,7 @@
 import type { Program } from "../process/process.js";
+import { cat } from "./bytes/cat.js";
 import { date } from "./date.js";
-import { dd } from "./dd.js";
 import { ls, mkdir, rm, rmdir, touch } from "./files.js";
-import { hexdump } from "./hexdump.js";
 import { brctl, ipcs, nnp, sysctl } from "./kernel.js";
 import { df, free, mount, uptime } from "./machine.js";
 import { basename, dirname, mktemp, realpath } from "./names.js";
@@ -33,7 +32,7 @@ import {
   which,
   whoami,
 } from "./system.js";
-import { cat, echo, head, tail, tee, wc, yes } from "./text.js";
+import { echo, head, tail, tee, wc, yes } from "./text.js";
 import { tr } from "./tr.js";
 
 /** The shell and its dependencies are loaded when it first runs. */
@@ -41,6 +40,13 @@ const shell: Program = async (self) => (await import("../language/run.js")).runS
 const utility: Program = async (self) => (await import("../language/utilities.js")).runUtility(self);
 /** Builtins of the shell that also exist as programs: `test`, `printf`. */
 const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
+const base64: Program = async (self) => (await import("./bytes/base64.js")).base64(self);
+const cmp: Program = async (self) => (await import("./bytes/cmp.js")).cmp(self);
+const dd: Program = async (self) => (await import("./bytes/dd.js")).dd(self);
+const digest: Program = async (self) => (await import("./bytes/digest.js")).digest(self);
+const gzip: Program = async (self) => (await import("./bytes/zip.js")).gzip(self);
+const hexdump: Program = async (self) => (await import("./bytes/dump.js")).hexdump(self);
+const od: Program = async (self) => (await import("./bytes/dump.js")).od(self);
 const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
 const httpd: Program = async (self) => (await import("./httpd.js")).httpd(self);
 const curl: Program = async (self) => (await import("./net/curl.js")).curl(self);
@@ -119,6 +125,13 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["kill", kill],
   ["which", which],
   ["hexdump", hexdump],
+  ["od", od],
+  ["base64", base64],
+  ["cmp", cmp],
+  ["gzip", gzip],
+  ["gunzip", gzip],
+  ["zcat", gzip],
+  ...["md5sum", "sha1sum", "sha256sum", "sha512sum"].map((name): [string, Program] => [name, digest]),
   ["ip", ip],
   ["brctl", brctl],
   ["ipcs", ipcs],
@@ -179,8 +192,8 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["[", "builtin"],
   ["printf", "builtin"],
   ...[
-    "awk base64 cmp comm cp cut diff du egrep expr fgrep find fold grep gunzip gzip ln md5sum mv nl od paste",
-    "readlink rev sed sha1sum sha256sum sort split strings tac tree uniq xargs zcat",
+    "awk comm cp cut diff du egrep expr fgrep find fold grep ln mv nl paste",
+    "readlink rev sed sort split strings tac tree uniq xargs",
   ]
     .join(" ")
     .split(" ")

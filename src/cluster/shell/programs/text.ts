@@ -14,13 +14,13 @@ export async function echo(self: Self): Promise<number> {
 }
 
 /** Programs whose errors say that they cannot open a file. */
-const OPENERS = new Set(["cat", "tail"]);
+const OPENERS = /^(cat|tail|\w+sum)$/;
 
 /**
  * Opens each named file, or stdin for `-` and without names, and passes it on. Reports files that cannot be opened.
  * @returns the exit code
  */
-async function forEachInput(
+export async function forEachInput(
   self: Self,
   names: readonly string[],
   use: (source: ByteSource, name: string) => Promise<void>,
@@ -35,7 +35,7 @@ async function forEachInput(
     try {
       source = openForReading(self.machine.fs, resolvePath(self.cwd, name), self.machine.random);
     } catch (error) {
-      const opens = OPENERS.has(baseName(self.argv[0] ?? ""));
+      const opens = OPENERS.test(baseName(self.argv[0] ?? ""));
       await complain(self, `${opens ? `can't open '${name}'` : name}: ${errorText(error)}`);
       code = 1;
       continue;
@@ -45,20 +45,13 @@ async function forEachInput(
   return code;
 }
 
-async function copy(self: Self, source: ByteSource): Promise<void> {
+export async function copy(self: Self, source: ByteSource): Promise<void> {
   for (;;) {
     const bytes = await source.read(self.signal);
     if (bytes === undefined) return;
     await self.stdout.write(bytes, self.signal);
     await self.turn(unitsOf(bytes.length));
   }
-}
-
-/** `cat [FILE...]` */
-export async function cat(self: Self): Promise<number> {
-  const { rest, unknown } = parseArgs(self.argv.slice(1), "u");
-  if (unknown !== undefined) return usage(self, unknown);
-  return forEachInput(self, rest, (source) => copy(self, source));
 }
 
 /** `head [-n LINES] [-c BYTES] [FILE...]` */
@@ -270,8 +263,11 @@ async function count(self: Self, source: ByteSource): Promise<Record<string, num
     for (const byte of bytes) {
       if (byte === 0x0a) counts.l++;
       const isSpace = byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
-      if (!isSpace && !inWord) counts.w++;
-      inWord = !isSpace;
+      // As in busybox without a locale, a word begins with a printable character of ASCII.
+      if (!inWord && byte > 0x20 && byte < 0x7f) {
+        counts.w++;
+        inWord = true;
+      } else if (isSpace) inWord = false;
     }
     await self.turn(1 + bytes.length / BYTES_PER_UNIT);
   }

@@ -37,7 +37,7 @@ const ESCAPES: ReadonlyMap<string, number> = new Map([
  * Mirrors coreutils/tr.c of busybox. A backslash before any other character is literal.
  */
 export async function tr(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "cCds");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+cCds");
   if (unknown !== undefined) return usage(self, unknown);
   const [text, text2] = rest;
   if (text === undefined) return usage(self, "missing operand");

@@ -3,6 +3,7 @@ import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import { endWithParent } from "../../../util/os/watchdog.js";
 import { resolvePath } from "../fs/paths.js";
+import { bytesOf, charactersIn, charactersOf } from "./c-locale.js";
 import commands from "./commands.json" with { type: "json" };
 import {
   type BashCommand,
@@ -42,6 +43,11 @@ const EXECUTION_LIMITS = {
 /** The exit code and the last line of stderr of a command that exceeds one of just-bash's limits. */
 const LIMIT_EXIT_CODE = 126;
 const LIMIT_MESSAGE = /(size|length|memory) limit exceeded \(\d+ bytes\)\n?$/;
+
+/** Commands that read texts. The others read bytes, or no content. */
+const TEXT_COMMANDS = new Set(
+  "awk comm cut diff egrep expr fgrep find fold grep nl paste rev sed sort tac tree uniq xargs".split(" "),
+);
 
 /** Its parent stops using it after a shorter time. */
 const MAX_IDLE_MS = 20_000;
@@ -87,8 +93,10 @@ async function match({ subject, pattern }: MatchCommand): Promise<UtilityResult>
 
 /** Runs a command in a separate shell, on the files of the container. */
 async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<UtilityResult> {
+  // A container has no locale: its programs take bytes for characters. A whole script gets the text that it has.
+  const isText = args !== undefined && TEXT_COMMANDS.has(text);
   const bash = new Bash({
-    fs: remoteFiles(),
+    fs: isText ? charactersIn(remoteFiles()) : remoteFiles(),
     cwd: "/",
     env: {},
     commands: commands as CommandName[],
@@ -99,18 +107,23 @@ async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<Ut
     },
     executionLimits: EXECUTION_LIMITS,
   });
-  const how = args === undefined ? { rawScript: true } : { args: [...args] };
+  const how =
+    args === undefined ? { rawScript: true } : { args: args.map((arg) => (isText ? charactersOf(arg) : arg)) };
   try {
     const { stdout, stderr, exitCode, stdoutKind, stdoutEncoding } = await bash.exec(text, {
       ...how,
-      stdin: stdin.toString("latin1"),
-      stdinKind: "bytes",
+      ...(isText
+        ? { stdin: charactersOf(stdin), stdinKind: "text" as const }
+        : { stdin: stdin.toString("latin1"), stdinKind: "bytes" as const }),
       env: { ...env },
       replaceEnv: true,
       cwd,
     });
     const isBytes = stdoutKind === "bytes" || stdoutEncoding === "binary";
-    return { stdout: Buffer.from(stdout, isBytes ? "latin1" : "utf8"), stderr, exitCode };
+    const bytes = Buffer.from(stdout, isBytes ? "latin1" : "utf8");
+    return isText
+      ? { stdout: bytesOf(bytes.toString()), stderr: bytesOf(stderr).toString(), exitCode }
+      : { stdout: bytes, stderr, exitCode };
   } catch (error) {
     return { stdout: Buffer.alloc(0), stderr: `${messageOf(error)}\n`, exitCode: 1 };
   }

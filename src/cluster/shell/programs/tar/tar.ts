@@ -1,11 +1,10 @@
-import { Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import { errorText, FsError } from "../../fs/fs-error.js";
 import { openForReading, openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
-import type { ByteSink, ByteSource } from "../../streams.js";
-import { unitsOf } from "../../streams.js";
+import { type ByteSink, unitsOf } from "../../streams.js";
+import { piecesOf, through, ZipError } from "../bytes/zip.js";
 import { complain, usage } from "../console.js";
 import { archive } from "./create.js";
 import { extract, tarError } from "./extract.js";
@@ -37,7 +36,9 @@ export async function tar(self: Self): Promise<number> {
     if (options.mode === "create") await create(run);
     else await extract(run, input(run));
   } catch (caught) {
-    const error = tarError(caught);
+    // The unpacking process reports its problem, and tar the end of its input.
+    if (caught instanceof ZipError) await run.complain(caught.message);
+    const error = caught instanceof ZipError ? new TarError("short read") : tarError(caught);
     if (!(error instanceof TarError || error instanceof FsError)) throw error;
     await run.complain(error instanceof FsError ? errorText(error) : error.message);
   }
@@ -64,32 +65,4 @@ function input({ self, options }: TarRun): AsyncIterable<Buffer> {
   const source = options.file === "-" ? self.stdin : openForReading(fs, path, random);
   const pieces = piecesOf(source, self);
   return options.isGzip ? through(pieces, createGunzip()) : pieces;
-}
-
-async function* piecesOf(source: ByteSource, self: Self): AsyncGenerator<Buffer> {
-  for (;;) {
-    const bytes = await source.read(self.signal);
-    if (bytes === undefined) return;
-    yield bytes;
-    await self.turn(unitsOf(bytes.length));
-  }
-}
-
-async function* through(
-  pieces: AsyncIterable<Buffer>,
-  zip: ReturnType<typeof createGzip> | ReturnType<typeof createGunzip>,
-): AsyncGenerator<Buffer> {
-  const source = Readable.from(pieces, { objectMode: false });
-  source.on("error", (error) => zip.destroy(error));
-  source.pipe(zip);
-  try {
-    for await (const piece of zip) yield piece as Buffer;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && String(error.code).startsWith("Z_"))
-      throw new TarError("invalid gzip magic");
-    throw error;
-  } finally {
-    source.destroy();
-    zip.destroy();
-  }
 }

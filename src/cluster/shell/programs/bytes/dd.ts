@@ -1,9 +1,9 @@
-import { errorText, FsError } from "../fs/fs-error.js";
-import { openForReading, openForWriting } from "../fs/open-file.js";
-import { resolvePath } from "../fs/paths.js";
-import type { Self } from "../process/process.js";
-import { type ByteSink, type ByteSource, unitsOf } from "../streams.js";
-import { complain, usage } from "./console.js";
+import { errorText, FsError } from "../../fs/fs-error.js";
+import { openForReading, openForWriting } from "../../fs/open-file.js";
+import { resolvePath } from "../../fs/paths.js";
+import type { Self } from "../../process/process.js";
+import { type ByteSink, type ByteSource, unitsOf } from "../../streams.js";
+import { complain, usage } from "../console.js";
 
 const OPERANDS = new Set(["if", "of", "bs", "count", "skip", "seek", "conv", "status"]);
 const DEFAULT_BLOCK_BYTES = 512;
