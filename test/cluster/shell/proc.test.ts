@@ -39,7 +39,7 @@ const CASES: readonly (readonly [string, string, Security, string])[] = [
     { runAsUser: { value: 1000 }, runAsGroup: { value: 5 } },
     "Uid:\t1000\t1000\t1000\t1000\nGid:\t5\t5\t5\t5\n",
   ],
-  ["its groups", "grep ^Groups /proc/self/status", { supplementalGroups: [7n, 8n] }, "Groups:\t0 7 8 \n"],
+  ["its groups", "grep ^Groups /proc/self/status", { supplementalGroups: [7n, 8n] }, "Groups:\t0 7 8 10 \n"],
   ["root has containerd's capabilities", "grep CapEff /proc/1/status", {}, `CapEff:\t${DEFAULT_MASK}\n`],
   ["other users have none", "grep CapEff /proc/1/status", { runAsUser: { value: 1 } }, "CapEff:\t0000000000000000\n"],
   [

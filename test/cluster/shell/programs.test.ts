@@ -160,7 +160,7 @@ test("users: by the pod, by the image, by name", async () => {
     const container = lab.run({ command: ["sleep", "infinity"], linux: { securityContext: more } });
     return (await lab.sh("id; echo $HOME", container)).stdout.toString();
   };
-  assert.equal(await who({}), "uid=0(root) gid=0(root) groups=0(root)\n/root\n");
+  assert.equal(await who({}), "uid=0(root) gid=0(root) groups=0(root),10(wheel)\n/root\n");
   assert.equal(
     await who({ runAsUser: { value: 1000n }, runAsGroup: { value: 2000n } }),
     "uid=1000 gid=2000 groups=2000\n/\n",
@@ -173,7 +173,7 @@ test("users: by the pod, by the image, by name", async () => {
     command: ["sleep", "infinity"],
     linux: { securityContext: { supplementalGroups: [7n, 0n, 8n] } },
   });
-  assert.equal((await lab.sh("id -G", groups)).stdout.toString(), "0 7 8\n");
+  assert.equal((await lab.sh("id -G", groups)).stdout.toString(), "0 7 8 10\n");
   const unknown = lab.create({ command: ["id"], linux: { securityContext: { runAsUsername: "nobodyelse" } } });
   assert.throws(() => lab.containers.start(unknown), /no matching entries in passwd file/);
 });
@@ -207,3 +207,58 @@ for (const [args, hogs, usedMib] of [
     local.stop();
   });
 }
+
+test("ps has the processor time of the statistics, busybox's way", async () => {
+  const container = lab.run({ command: ["sleep", "infinity"] });
+  container.running?.load.set({ burnMilliCores: 1000 });
+  for (const [afterMs, want] of [
+    [0, " 0:00"],
+    [65_000, " 1:05"],
+    [7_400_000, " 2h04"],
+    [270_000_000, " 3d05"],
+  ] as const) {
+    await lab.clock.advance(afterMs);
+    const { stdout } = await lab.sh("ps", container);
+    assert.ok(stdout.toString().includes(`    1 root     ${want} sleep infinity\n`), stdout.toString());
+  }
+});
+
+test("ls -l counts the blocks of files: none for empty files and links", async () => {
+  const { stdout } = await lab.sh(
+    "mkdir /tmp/a; cd /tmp/a; touch x; ls -l | head -n 1; echo 1 > y; head -c 5000 /dev/zero > z; ln -s y w; ls -l | head -n 1",
+  );
+  assert.equal(stdout.toString(), "total 0\ntotal 12\n");
+});
+
+const IMAGE_USERS = [
+  ["busybox", "uid=0(root) gid=0(root) groups=0(root),10(wheel)"],
+  [
+    "alpine",
+    "uid=0(root) gid=0(root) groups=0(root),1(bin),2(daemon),3(sys),4(adm),6(disk),10(wheel),11(floppy),20(dialout),26(tape),27(video)",
+  ],
+  ["nginx", "uid=0(root) gid=0(root) groups=0(root)"],
+  ["curlimages/curl", "uid=100(curl_user) gid=101(curl_group) groups=101(curl_group)"],
+  ["memcached", "uid=11211(memcache) gid=11211(memcache) groups=11211(memcache)"],
+  ["nginxinc/nginx-unprivileged", "uid=101(nginx) gid=101(nginx) groups=101(nginx)"],
+  ["bitnami/postgresql", "uid=1001 gid=0(root) groups=0(root)"],
+  ["prom/prometheus", "uid=65534(nobody) gid=65534(nobody) groups=65534(nobody)"],
+  ["grafana/grafana", "uid=472(grafana) gid=0(root) groups=0(root)"],
+  ["elasticsearch", "uid=1000(elasticsearch) gid=0(root) groups=0(root)"],
+  ["jenkins/jenkins", "uid=1000(jenkins) gid=1000(jenkins) groups=1000(jenkins)"],
+] as const;
+for (const [image, want] of IMAGE_USERS) {
+  test(`the user of image ${image}`, async () => {
+    const local = new RuntimeLab({ images: [image] });
+    const container = local.run({ image: { image }, command: ["sleep", "infinity"] });
+    assert.equal((await local.sh("id", container)).stdout.toString(), `${want}\n`);
+    local.stop();
+  });
+}
+
+test("nginx-unprivileged serves as user 101", async () => {
+  const local = new RuntimeLab({ images: ["nginxinc/nginx-unprivileged"] });
+  const server = local.run({ image: { image: "nginxinc/nginx-unprivileged" } });
+  await local.settle();
+  assert.match((await local.sh("wget -q -O - http://localhost:8080/", server)).stdout.toString(), /Welcome to nginx/);
+  local.stop();
+});

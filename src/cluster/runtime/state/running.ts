@@ -97,6 +97,7 @@ export class RunningContainer {
     }
     const { usage, limitMilliCores } = spec;
     this.load = new ContainerLoad({ clock: spec.machine.clock, memory: this.init.memory, limitMilliCores });
+    this.init.simulatedNs = () => this.load.coreNanoSeconds;
     if (usage === undefined) return;
     this.load.set({ burnMilliCores: usage.milliCores });
     this.load.take(usage.memoryBytes);

@@ -1,6 +1,6 @@
 import type { LinuxContainerSecurityContext } from "../../../staging/cri/messages/security.js";
 import type { ContainerFs } from "../../shell/fs/container-fs.js";
-import { groupsOf, readAccounts } from "../../shell/process/accounts.js";
+import { groupIdOf, groupsOf, readAccounts } from "../../shell/process/accounts.js";
 import { invalid } from "../errors.js";
 import type { ImageDefinition } from "../images/definition.js";
 
@@ -16,7 +16,7 @@ export interface ContainerUser {
 
 /**
  * The user of the pod's security context, or the image's, looked up in the container's /etc/passwd.
- * @throws RpcError InvalidArgument for an unknown name
+ * @throws RpcError InvalidArgument for an unknown name of a user or group
  */
 export function containerUser(
   fs: ContainerFs,
@@ -33,7 +33,8 @@ export function containerUser(
     throw invalid(`unable to find user ${wanted}: no matching entries in passwd file`);
   const uid = line?.uid ?? Number(wanted);
   const group = security?.runAsGroup?.value ?? (name !== "" && imageGroup !== undefined ? imageGroup : undefined);
-  const gid = group === undefined ? (line?.gid ?? 0) : Number(group);
+  const gid = group === undefined ? (line?.gid ?? 0) : groupIdOf(fs, String(group));
+  if (gid === undefined) throw invalid(`unable to find group ${group}: no matching entries in group file`);
   const own = line === undefined ? [gid] : groupsOf(fs, { name: line.name, gid });
   // The kernel keeps them in order (groups_sort).
   const all = [...own, ...(security?.supplementalGroups ?? []).map(Number)];

@@ -26,6 +26,7 @@ interface OwnedProcess {
   readonly parentPid: number;
   readonly group: number;
   readonly argv: readonly string[];
+  readonly cpuNs: number;
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   kill(signal: number): void;
   signalFromInside(signal: number): void;

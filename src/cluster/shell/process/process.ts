@@ -4,7 +4,7 @@ import type { Random } from "../../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "../streams.js";
 import type { Confinement } from "./confinement.js";
-import type { CpuTime } from "./cpu.js";
+import { type CpuTime, NS_PER_UNIT } from "./cpu.js";
 import { HeldMemory, type MemoryAccount, OutOfMemoryError } from "./memory-account.js";
 import type { NetworkNamespace } from "./network-namespace.js";
 import type { ProcessTable } from "./process-table.js";
@@ -189,6 +189,9 @@ export class Process {
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   readonly #isInit: boolean;
   readonly memory: HeldMemory;
+  #units = 0;
+  /** CPU time besides its own work: what the runtime simulates for a container's first process */
+  simulatedNs: () => number = () => 0;
 
   /** Without memory for it, the process has been killed before it runs. */
   constructor(
@@ -228,7 +231,10 @@ export class Process {
       },
       machine,
       memory: this.memory,
-      turn: (units = 1) => machine.cpu.turn(units, isOver)?.then(stopIfOver),
+      turn: (units = 1) => {
+        this.#units += units;
+        return machine.cpu.turn(units, isOver)?.then(stopIfOver);
+      },
       onSignal: (signal, handler) => {
         this.#handlers.set(signal, handler);
       },
@@ -250,6 +256,10 @@ export class Process {
       this.kill(SIGKILL);
       return false;
     }
+  }
+
+  get cpuNs(): number {
+    return this.#units * NS_PER_UNIT + this.simulatedNs();
   }
 
   get argv(): readonly string[] {

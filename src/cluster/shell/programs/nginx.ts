@@ -11,6 +11,7 @@ import { findStaticFile } from "./static-files.js";
 import { untilSignal } from "./system.js";
 
 const PID_FILE = "/var/run/nginx.pid";
+const MAIN_CONFIG = "/etc/nginx/nginx.conf";
 const CONFIG_FOLDER = "/etc/nginx/conf.d";
 /** Linux's numbers, which servers print. */
 const ERRNOS = { EPERM: 1, ENOENT: 2, EACCES: 13, ENOTDIR: 20, ENOSPC: 28, EROFS: 30, EADDRINUSE: 98 } as const;
@@ -28,7 +29,9 @@ interface Site {
  */
 export async function nginx(self: Self): Promise<number> {
   const site = readSite(self);
-  const problem = makeCaches(self);
+  const config = self.machine.fs.exists(MAIN_CONFIG) ? self.machine.fs.readFile(MAIN_CONFIG).toString() : "";
+  // An image for other users than root names folders that they can write.
+  const problem = config.includes("_temp_path") ? undefined : makeCaches(self);
   if (problem !== undefined) return usage(self, problem);
   const server = serveHttp(self, (request, response) => answer(self, site, request, response));
   for (const { port, address } of site.sockets) {
@@ -39,7 +42,7 @@ export async function nginx(self: Self): Promise<number> {
     return 1;
   }
   onAbort(self.signal, () => server.close());
-  const pidProblem = writePid(self);
+  const pidProblem = writePid(self, /^\s*pid\s+([^\s;]+)/m.exec(config)?.[1] ?? PID_FILE);
   if (pidProblem !== undefined) return usage(self, pidProblem);
   await notice(self, "start worker processes");
   self.onSignal(SIGHUP, "ignore");
@@ -64,12 +67,12 @@ function makeCaches({ machine: { fs }, umask }: Self): string | undefined {
 }
 
 /** Mirrors ngx_create_pidfile. @returns the problem of the file */
-function writePid({ machine: { fs }, pid }: Self): string | undefined {
+function writePid({ machine: { fs }, pid }: Self, path: string): string | undefined {
   try {
-    fs.write(PID_FILE, Buffer.from(`${pid}\n`), { truncate: true });
+    fs.write(path, Buffer.from(`${pid}\n`), { truncate: true });
     return undefined;
   } catch (error) {
-    return problemOf(`open() "${PID_FILE}"`, error);
+    return problemOf(`open() "${path}"`, error);
   }
 }
 

@@ -4,7 +4,7 @@ import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Self, SpawnError } from "../process/process.js";
-import { sendSignal, userOf } from "../process/process-table.js";
+import { isProcess, sendSignal, userOf } from "../process/process-table.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 
@@ -301,7 +301,7 @@ export async function nproc(self: Self): Promise<number> {
   return 0;
 }
 
-/** `ps`: the processes of the PID namespace. Differs: each time is 0:00, because CPU time is counted per container. */
+/** `ps`: the processes of the PID namespace, with the CPU time of the statistics: none of those outside of containers. */
 export async function ps(self: Self): Promise<number> {
   await print(self, processLines(self));
   return 0;
@@ -313,9 +313,19 @@ function processLines(self: Self): string {
   const lines = processes.entries().map(([pid, task]) => {
     const { uid } = userOf(task);
     const user = (names.user(uid) ?? String(uid)).slice(0, 8).padEnd(8);
-    return `${String(pid).padStart(5)} ${user}  0:00 ${task.argv.join(" ")}\n`;
+    const time = cpuTimeText(isProcess(task) ? task.cpuNs / 1e9 : 0);
+    return `${String(pid).padStart(5)} ${user} ${time} ${task.argv.join(" ")}\n`;
   });
   return `PID   USER     TIME  COMMAND\n${lines.join("")}`;
+}
+
+/** Five characters. Mirrors busybox's procps/ps.c (format_time): ` 1:05`, ` 2h07`, ` 3d04`. */
+function cpuTimeText(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const two = (number: number) => String(Math.floor(number)).padStart(2, "0");
+  const days = hours < 24 ? `${hours}h${two(minutes % 60)}` : `${Math.floor(hours / 24)}d${two(hours % 24)}`;
+  return (minutes < 60 ? `${minutes}:${two(seconds % 60)}` : days).padStart(5);
 }
 
 const TOP_INTERVAL_MS = 5000;
