@@ -40,6 +40,8 @@ const BEFORE_TEXT = /answer|evidence|look|table|upstream|verdict/;
 /** Renders a lab's messages for a terminal, except waits, which are one changing line. */
 export class LabRenderer {
   #last = "";
+  /** the lines of the last failed check of the step */
+  #failed = "";
   readonly #trace: ShownTrace;
 
   constructor(
@@ -75,6 +77,7 @@ export class LabRenderer {
         return [...wrap(head, this.#width), ...shown.map((line) => chalk.dim(line))];
       }
       case "step": {
+        this.#failed = "";
         const { index, count, title } = message;
         const text = say("stepTitle", { index, count, title });
         return ["", ...wrap(chalk.bold.cyan(text), this.#width), ""];
@@ -167,13 +170,14 @@ export class LabRenderer {
       return ["", ...this.#marked(true, words)];
     }
     const line = (key: MessageKey, text: string) => this.#hanging("    ", say(key, { text: shown(text) }));
-    return [
-      "",
-      ...this.#marked(false, say("checkFailed")),
+    const why = [
       ...(seen === "" ? [] : line("checkSees", seen)),
       ...this.#reason(mistake),
       ...line("checkWants", want ?? ""),
     ];
+    if (this.#failed === why.join("\n")) return this.#marked(false, say("checkSame"));
+    this.#failed = why.join("\n");
+    return ["", ...this.#marked(false, say("checkFailed")), ...why];
   }
 
   /** The author's sentence on why an answer is wrong. */

@@ -179,6 +179,24 @@ test("the text after a verdict stands apart from it, the text of a step follows 
   assert.equal(text.trim(), "Step 1 of 2: A\n\nDo it.\n\n✓ correct: key.txt has it\n\nThis is why.");
 });
 
+test("a failed check is one line when its reason stays the same, until the reason or the step changes", () => {
+  let text = "";
+  const options = { chalk: new Chalk({ level: 0 }), width: () => 80, say: sayIn("en"), unicode: true };
+  const renderer = new LabRenderer(options, { write: (piece) => (text += piece) });
+  const take = (message: LabMessage) => {
+    text = "";
+    renderer.write(message);
+    return text;
+  };
+  const failed = (seen: string) => take({ kind: "verdict", ok: false, seen, want: "one", mistake: "why not" });
+  const whole = "\n✗ not yet\n    now: none\n    why: why not\n    goal: one\n";
+  const again = "✗ still not yet, for the same reason\n";
+  assert.deepEqual([failed("none"), failed("none"), failed("none")], [whole, again, again]);
+  assert.match(failed("two"), /now: two/);
+  take({ kind: "step", id: "b", type: "check", title: "B", index: 2, count: 2 });
+  assert.match(failed("two"), /now: two/);
+});
+
 test("facts use the whole width of a wide terminal", () => {
   const path = `/api/v1/${"n".repeat(90)}`;
   const request = {
