@@ -56,7 +56,7 @@ async function runBootstrap(context: CliContext, given: BootstrapCommandOptions)
     const cluster = target?.description ?? `the cluster at ${node.config.server}`;
     context.print(bootstrapResult(plan.nodeName, node, store, cluster));
     if (options.keep !== true) return;
-    trace.emit({ kind: "note", text: "Keeping the node Ready until Ctrl-C." }, { actor: "user" });
+    trace.emit({ kind: "note", text: "Keeping the node Ready until it is stopped." }, { actor: "user" });
     const keep = defined({ expirationSeconds: plan.expirationSeconds });
     const status = `${plan.nodeName} is kept Ready`;
     await stay(context, { clock, status }, [(signal) => node.agent.keep(store, keep, signal)]);

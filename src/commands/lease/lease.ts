@@ -113,7 +113,7 @@ async function keepReady(
   const { nodeName } = plan;
   await node.agent.start(signal);
   context.hasStarted();
-  const end = durationMs === undefined ? "until Ctrl-C" : `for ${durationText(durationMs)}`;
+  const end = durationMs === undefined ? "until it is stopped" : `for ${durationText(durationMs)}`;
   const text = `Keeping ${nodeName} Ready ${end}. --stop-after 3 shows what happens when heartbeats stop.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
   using _line = progress(`${nodeName} is kept Ready; Ctrl-C ends it`);

@@ -78,9 +78,11 @@ function hostPodRuntime(trace: Trace, clock: Clock, opened: Disposables): Promis
 }
 
 /** The servers of another process report their hops there. */
-function noteRemoteServers(trace: Trace, { kind }: Target): void {
+function noteRemoteServers(trace: Trace, { kind, isLab = false }: Target): void {
   const where = kind === "joined" ? "`kubelab cluster up -v 3` shows their steps" : "their logs show their steps";
-  const text = `API server, kubelet and runtime run elsewhere: ${where}; this is the client's view.`;
+  const text = isLab
+    ? "API server, kubelet and runtime belong to the lab, whose trace shows their steps; this is the client's view."
+    : `API server, kubelet and runtime run elsewhere: ${where}; this is the client's view.`;
   trace.emit({ kind: "note", text }, { actor: "user" });
 }
 

@@ -39,6 +39,8 @@ export interface Target extends AsyncDisposable {
   readonly kubeconfigPath?: string;
   /** behaves like this release; a real cluster's own version is asked for when it matters */
   readonly kubeVersion: string;
+  /** the cluster of a lab */
+  readonly isLab?: boolean;
   close(): Promise<void>;
 }
 
@@ -218,7 +220,8 @@ export async function joinCluster(state: ClusterState): Promise<Target> {
   const { loadKubeconfig } = await import("../../staging/client-go/clientcmd/kubeconfig.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
   const description = `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`;
-  return { ...target("joined", config, description, state.kubeVersion), kubeconfigPath: state.kubeconfig };
+  const joined = target("joined", config, description, state.kubeVersion);
+  return { ...joined, kubeconfigPath: state.kubeconfig, ...defined({ isLab: state.isLab }) };
 }
 
 /** Starts a control plane in this process; it ends with the target. */

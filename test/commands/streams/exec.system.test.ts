@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { clusterKubeconfig } from "../../../src/testbed/target/cluster-state.js";
+import { clusterKubeconfig, writeClusterState } from "../../../src/testbed/target/cluster-state.js";
 import { makeAuthority } from "../../support/https-server.js";
 import { missingPath } from "../../support/missing-path.js";
 import { runInProcess } from "../../support/run-cli.js";
@@ -449,4 +454,34 @@ test("on a fresh machine a cluster, a node and the pod are started; the error fo
     /404 pods "nosuch" not found A cluster that this command starts has only the pods nettool and nginx/,
   );
   assert.equal(unknown.code, 4);
+});
+
+describe("a cluster of another process: who shows the servers' steps", () => {
+  const table: readonly (readonly [isLab: boolean, note: RegExp])[] = [
+    [true, /belong to the lab, whose trace shows their steps/],
+    [false, /run elsewhere: `kubelab cluster up -v 3` shows their steps/],
+  ];
+  for (const [isLab, note] of table) {
+    test(isLab ? "the lab does" : "the cluster's terminal does", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "kubelab-exec-"));
+      const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+      try {
+        await once(server, "listening");
+        const { port } = server.address() as AddressInfo;
+        const url = `https://127.0.0.1:${port}`;
+        const env = { XDG_STATE_HOME: folder, KUBELAB_CLUSTER: "other" };
+        const kubeconfig = join(folder, "kubeconfig");
+        const cluster = { name: "c", cluster: { server: url } };
+        const config = { clusters: [cluster], contexts: [{ name: "c", context: { cluster: "c", user: "" } }] };
+        writeFileSync(kubeconfig, JSON.stringify({ ...config, "current-context": "c" }));
+        const state = { version: 1, name: "other", pid: process.pid, url, kubeconfig, isLab } as const;
+        await writeClusterState(env, { ...state, kubeVersion: "1.25", speed: 1, nodes: 0 });
+        const { stderr } = await runInProcess(["exec", "web", "--", "ls"], { env });
+        assert.match(stderr.replace(/\s+/g, " "), note);
+      } finally {
+        server.close();
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
 });
