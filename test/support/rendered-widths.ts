@@ -10,8 +10,8 @@ const WIDTHS = [60, 80, 120];
 const WHOLE = 100_000;
 /** Messages whose words stay whole; tables shorten their cells. */
 const PROSE: ReadonlySet<LabMessage["kind"]> = new Set(["text", "hint", "question", "answer", "verdict"]);
-/** Output of programs is theirs, and a shell does not continue a quoted word in the next line. */
-const VERBATIM: ReadonlySet<LabMessage["kind"]> = new Set(["output", "running", "command"]);
+/** Commands: a shell does not continue a quoted word in the next line. */
+const TYPED: ReadonlySet<LabMessage["kind"]> = new Set(["running", "command"]);
 /** A sign or prompt in the margin, or the end of a line that continues. */
 const MARGIN = /^(?:[✓✗▸•>$\\-]|\d+\.)$/;
 
@@ -27,12 +27,14 @@ export class RenderedWidths {
   }
 
   see(language: Language, message: LabMessage): void {
-    if (VERBATIM.has(message.kind)) return;
+    // Output of programs is theirs.
+    if (message.kind === "output") return;
     const isProse = PROSE.has(message.kind) && language === "en";
     const words = new Set(wordsOf(rendered(language, message, WHOLE)));
     for (const width of WIDTHS) {
       const lines = rendered(language, message, width);
-      for (const line of lines.filter((one) => isTooWide(one, width))) {
+      const isWide = TYPED.has(message.kind) ? isTooWideToType : isTooWide;
+      for (const line of lines.filter((one) => isWide(one, width))) {
         this.#problems.add(`${message.kind} in ${width} columns: ${line}`);
       }
       const broken = isProse ? wordsOf(lines).find((word) => !words.has(word)) : undefined;
@@ -51,6 +53,12 @@ function rendered(language: Language, message: LabMessage, width: number): reado
 /** A path or URL that is wider than the terminal stays whole, so that it can be copied. */
 function isTooWide(line: string, width: number): boolean {
   return textWidth(line) > width && line.replace(LEAD, "").trim().includes(" ");
+}
+
+/** A word that is quoted or has no commas, and a line of a here-document, stay whole. */
+function isTooWideToType(line: string, width: number): boolean {
+  const [, words] = /^\s*(?:\$ |   )(\S.*?)(?: ?\\)?$/.exec(line) ?? [];
+  return textWidth(line) > width && words !== undefined && /[ ,]/.test(words) && !/['"]/.test(words);
 }
 
 function wordsOf(lines: readonly string[]): readonly string[] {

@@ -51,7 +51,7 @@ export function shortenLists(text: string): string {
   });
 }
 
-/** Breaks a text into lines of at most `width` columns at spaces. A longer word is cut. Line feeds stay. */
+/** Breaks a text into lines of at most `width` columns at spaces. A longer word is cut, except a path or URL. Line feeds stay. */
 export function wrap(text: string, width: number): string[] {
   const limit = Math.max(8, width);
   return text.split("\n").flatMap((paragraph) => wrapParagraph(paragraph, limit));
@@ -81,7 +81,7 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
       continue;
     }
     if (line !== undefined && line.trim() !== "") lines.push(line);
-    while (word.length > limit) {
+    while (word.length > limit && !word.includes("/")) {
       const cut = cutOf(word, limit);
       lines.push(word.slice(0, cut));
       word = word.slice(cut);
@@ -98,11 +98,11 @@ const WIDE = /[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/;
 /** Breaks a text that has Chinese in it, whose lines may break between characters. Indentation stays. */
 function wrapWide(paragraph: string, limit: number): string[] {
   const lead = /^ */.exec(paragraph)?.[0] ?? "";
-  return wrapByWidth(paragraph, limit - lead.length, { cutsPaths: true }).map((line) => lead + line);
+  return wrapByWidth(paragraph, limit - lead.length).map((line) => lead + line);
 }
 
-/** Where to cut a long word: after the last separator of a path, name or digest, else at the limit. */
+/** Where to cut a long word: after the last separator of a name or digest, else at the limit. */
 function cutOf(word: string, limit: number): number {
-  const joint = Math.max(...["/", ":", ".", ",", "-", "=", "&", "?"].map((sign) => word.lastIndexOf(sign, limit - 1)));
+  const joint = Math.max(...[":", ".", ",", "-", "=", "&", "?"].map((sign) => word.lastIndexOf(sign, limit - 1)));
   return joint + 1 >= limit / 2 ? joint + 1 : limit;
 }

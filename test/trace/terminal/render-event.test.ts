@@ -149,7 +149,9 @@ const wraps = [
   ["one two three", 8, ["one two", "three"]],
   ["averyverylongword x", 8, ["averyver", "ylongwor", "d x"]],
   ["two\nlines", 20, ["two", "lines"]],
-  ["a-part/another-part-of-it", 14, ["a-part/", "another-part-", "of-it"]],
+  ["a.part-another-part-of-it", 14, ["a.part-", "another-part-", "of-it"]],
+  ["see https://h/a?b=c&d=e or", 14, ["see", "https://h/a?b=c&d=e", "or"]],
+  ["看 https://h/a?b=c&d=e 吧", 14, ["看", "https://h/a?b=c&d=e", "吧"]],
   ["", 20, [""]],
 ] as const;
 for (const [text, width, want] of wraps) {

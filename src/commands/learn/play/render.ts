@@ -9,6 +9,9 @@ import { evidenceLines } from "./evidence.js";
 import { renderCode, renderMarkdown } from "./markdown.js";
 import { type RenderOptions, ShownTrace } from "./step-trace.js";
 
+/** Before the further lines of a command. */
+const INDENT = "   ";
+
 /** A word of a shell line, with its quoted parts. */
 const WORDS = /(?:'[^']*'|"(?:[^"\\]|\\.|\\$)*(?:"|$)|[^\s'"])+/g;
 /** The words inside single quotes, which are not quotes of the script. */
@@ -25,10 +28,25 @@ function scriptWords(word: string, index: number, [shell, flag]: readonly string
  * as in a shell, so that no terminal breaks it inside a word.
  */
 function typedLines(command: string, width: number): string[] {
-  const whole = `$ ${command.trimEnd()}`;
-  if (whole.includes("\n") || textWidth(whole) <= width) return whole.split("\n");
-  const [first = "", ...words] = (command.match(WORDS) ?? []).flatMap(scriptWords);
-  return continuedLine([`$ ${first}`, ...words], "   ", width, textWidth);
+  const [line = "", ...more] = command.trimEnd().split("\n");
+  const isOneLine = more.length === 0 || /<<['"]?\w+['"]?$/.test(line);
+  if (!isOneLine || textWidth(`$ ${line}`) <= width) return [`$ ${line}`, ...more];
+  const [first = "", ...words] = (line.match(WORDS) ?? []).flatMap(scriptWords);
+  const parts = [`$ ${first}`, ...words.map((word) => brokenWord(word, width - INDENT.length))];
+  const widest = (text: string) => Math.max(...text.split("\n").map(textWidth));
+  return [...continuedLine(parts, INDENT, width, widest).flatMap((part) => part.split("\n")), ...more];
+}
+
+/** A word that is wider than a line goes on in the next one after a comma, at the margin, as a shell joins it; a quoted one stays whole. */
+function brokenWord(word: string, width: number): string {
+  if (textWidth(word) <= width || /['"\\#]/.test(word)) return word;
+  const lines: string[] = [];
+  for (const part of word.split(/(?<=,)/)) {
+    const longer = `${lines.at(-1) ?? ""}${part}`;
+    if (lines.length > 0 && textWidth(longer) < width) lines[lines.length - 1] = longer;
+    else lines.push(part);
+  }
+  return lines.join("\\\n");
 }
 
 /** Wider text is hard to read. */

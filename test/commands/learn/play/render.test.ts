@@ -69,6 +69,19 @@ describe("a command as a shell shows it", () => {
     ]);
     for (const line of shown(long)) assert.ok(line.length <= 80, line);
   });
+  test("a word that is wider than a line goes on after a comma, and a shell joins it", () => {
+    const columns = ["POD:.metadata.name", "PHASE:.status.phase", "REASON:.status.reason", "NODE:.spec.nodeName"];
+    const long = `kubectl get pods -o custom-columns=${columns.join(",")} -A`;
+    const text = shown(long);
+    assert.deepEqual(text, [
+      "$ kubectl get pods -o \\",
+      "   custom-columns=POD:.metadata.name,PHASE:.status.phase,REASON:.status.reason,\\",
+      "NODE:.spec.nodeName \\",
+      "   -A",
+    ]);
+    const joined = text.join("\n").replaceAll("\\\n", "").replace(/ +/g, " ");
+    assert.equal(joined, `$ ${long}`);
+  });
   test("a script in single quotes goes on in the next line, outside its own quotes", () => {
     const script = `sh -c 'kubectl get pod barge -o jsonpath="{.status.containerStatuses[0]} {.x}" > restarts.txt'`;
     assert.deepEqual(shown(script), [
@@ -166,6 +179,13 @@ test("a lab whose time runs faster says how to read ages", () => {
 test("the lines of a here-document have no prompt: they can be copied", () => {
   const message: LabMessage = { kind: "running", line: "kubectl apply -f - <<EOF\nkind: Pod\nEOF" };
   assert.deepEqual(lines(message, true), ["$ kubectl apply -f - <<EOF", "kind: Pod", "EOF"]);
+});
+
+test("its first line goes on in the next one when it is too long", () => {
+  const line = `kubectl create --raw /api/v1/namespaces/default/pods/${"orphan".repeat(3)}/binding -f - <<EOF\nkind: Pod\nEOF`;
+  const path = `/api/v1/namespaces/default/pods/${"orphan".repeat(3)}/binding`;
+  const want = ["$ kubectl create --raw \\", `   ${path} -f - <<EOF`, "kind: Pod", "EOF"];
+  assert.deepEqual(lines({ kind: "running", line }, true), want);
 });
 
 test("the text after a verdict stands apart from it, the text of a step follows its title", () => {
