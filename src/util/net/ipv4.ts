@@ -9,3 +9,9 @@ export function addressNumber(ip: string): number {
 export function addressText(number: number): string {
   return [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join(".");
 }
+
+/** Whether an IPv4 address is of a private network: RFC 1918. */
+export function isPrivateAddress(ip: string): boolean {
+  const address = addressNumber(ip);
+  return address >>> 24 === 10 || address >>> 20 === 0xac1 || address >>> 16 === 0xc0a8;
+}

@@ -1,6 +1,7 @@
 import { askPodNetwork } from "../../../staging/streaming/pod-network.js";
 import type { Ctx } from "../../../trace/ctx.js";
 import type { Level } from "../../../trace/trace.js";
+import { isPrivateAddress } from "../../../util/net/ipv4.js";
 import { type NetErrno, NetError } from "../../../util/net/net-error.js";
 import type { RuleTable } from "../../netfilter/rules.js";
 import { NetworkNamespace, type Route, SYN_TIMEOUT_MS } from "../../shell/process/network-namespace.js";
@@ -227,6 +228,8 @@ export class NodeNetwork implements Route {
     if (peer !== undefined || this.addresses.has(to.ip)) {
       return { kind: "none", errno: "EHOSTUNREACH", afterMs: ARP_TIMEOUT_MS };
     }
+    // No rule has changed the address of a cluster IP: the packet leaves by the default route, and nothing answers it.
+    if (isPrivateAddress(to.ip)) return { kind: "none", errno: "ETIMEDOUT", afterMs: SYN_TIMEOUT_MS };
     return { kind: "none", errno: "ENETUNREACH", afterMs: 0 };
   }
 

@@ -156,7 +156,7 @@ test("a server that fails is asked about the other names as well", async () => {
 });
 
 test("without the name server's node, names are unknown after its time", async () => {
-  const { exitCode } = await run("echo nameserver 10.244.9.1 > /etc/resolv.conf; curl -sS http://web");
+  const { exitCode } = await run("echo nameserver 10.244.9.1 > /etc/resolv.conf; curl -sS http://web", 45);
   assert.equal(exitCode, 6);
 });
 
@@ -186,9 +186,9 @@ const OUTPUTS: readonly (readonly [command: string, code: number, output: RegExp
   ["dig +short SRV _http._tcp.web.ns.svc.cluster.local", 0, /^0 100 80 web\.ns\.svc\.cluster\.local\.\n$/],
   ["dig nothing", 0, /status: NXDOMAIN, id: \d+\n;; flags: qr aa rd ra; QUERY: 1, ANSWER: 0/],
   [
-    "dig @10.99.0.1 +tries=1 web",
+    "dig @192.0.2.1 +tries=1 web",
     9,
-    /communications error to 10\.99\.0\.1#53: network is unreachable\n;; no servers could be reached\n$/,
+    /communications error to 192\.0\.2\.1#53: network is unreachable\n;; no servers could be reached\n$/,
   ],
   ["getent hosts nothing", 2, /^$/],
   ["getent passwd x 2>&1", 1, /Unknown database: passwd/],
@@ -197,7 +197,7 @@ const OUTPUTS: readonly (readonly [command: string, code: number, output: RegExp
     0,
     /^PING 10\.244\.2\.1 \(10\.244\.2\.1\): 56 data bytes\n64 bytes from 10\.244\.2\.1: seq=0 ttl=64 time=0\.000 ms\n\n--- 10\.244\.2\.1 ping statistics ---\n1 packets transmitted, 1 packets received, 0% packet loss\n/,
   ],
-  ["ping -c 1 web 2>&1", 1, /ping: sendto: Network is unreachable/],
+  ["ping -c 1 192.0.2.1 2>&1", 1, /ping: sendto: Network is unreachable/],
   ["ping nothing 2>&1", 1, /^ping: bad address 'nothing'/],
 ];
 for (const [command, code, output] of OUTPUTS) {
@@ -207,6 +207,12 @@ for (const [command, code, output] of OUTPUTS) {
     assert.equal(exitCode, code);
   });
 }
+
+test("a cluster IP does not answer ping: kube-proxy's rules are about ports", async () => {
+  const { out, exitCode } = await run("ping -c 1 -W 1 web", 3);
+  assert.match(out, /1 packets transmitted, 0 packets received, 100% packet loss/);
+  assert.equal(exitCode, 1);
+});
 
 test("ping counts what does not come back", async () => {
   const { out, exitCode } = await run("ping -c 2 -W 1 10.244.2.250", 4);
