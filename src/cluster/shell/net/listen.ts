@@ -1,7 +1,7 @@
 import { onAbort } from "../../../util/async/abort.js";
 import { effectiveCapabilities } from "../process/confinement.js";
 import { ownedConnection } from "../process/owned-connection.js";
-import type { DatagramListener, Listener } from "../process/ports.js";
+import { ANY, type Connection, type DatagramListener, type Listener } from "../process/ports.js";
 import type { Self } from "../process/process.js";
 
 /** A listening socket of a process. */
@@ -34,15 +34,29 @@ function mayBind({ machine: { confinement, user } }: Self, port: number): boolea
 export function listenTcp(self: Self, port: number, accept: Listener, address?: string): Listening | BindErrno {
   if (!mayBind(self, port)) return "EACCES";
   const { ports } = self.machine.network;
-  const isOpen = ports.listen(port, (connection) => accept(ownedConnection(connection, self.signal)), address);
-  return isOpen ? closing(self, () => ports.close(port, address)) : "EADDRINUSE";
+  const socket = { protocol: "tcp", local: { ip: address ?? ANY, port }, owner: self } as const;
+  const take = (connection: Connection) => {
+    const { peer, local = socket.local } = connection;
+    accept(ownedConnection(connection, self.signal, ports.track({ ...socket, local, peer })));
+  };
+  if (!ports.listen(port, take, address)) return "EADDRINUSE";
+  const untrack = ports.track(socket);
+  return closing(self, () => {
+    untrack();
+    ports.close(port, address);
+  });
 }
 
 /** Answers datagrams at a UDP port of all addresses until it is closed, or the process ends. */
 export function listenUdp(self: Self, port: number, answer: DatagramListener): Listening | BindErrno {
   if (!mayBind(self, port)) return "EACCES";
   const { ports } = self.machine.network;
-  return ports.listenUdp(port, answer) ? closing(self, () => ports.closeUdp(port)) : "EADDRINUSE";
+  if (!ports.listenUdp(port, answer)) return "EADDRINUSE";
+  const untrack = ports.track({ protocol: "udp", local: { ip: ANY, port }, owner: self });
+  return closing(self, () => {
+    untrack();
+    ports.closeUdp(port);
+  });
 }
 
 function closing(self: Self, end: () => void): Listening {

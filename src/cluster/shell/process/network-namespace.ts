@@ -1,7 +1,8 @@
 import type { Clock } from "../../../util/clock.js";
+import { defined } from "../../../util/defined.js";
 import { NetError } from "../../../util/net/net-error.js";
 import { ownedConnection } from "./owned-connection.js";
-import { type Connection, Ports, type SocketAddress } from "./ports.js";
+import { type Connection, type OpenSocket, Ports, type SocketAddress } from "./ports.js";
 
 /** The router of packets that leave a network namespace. */
 export interface Route {
@@ -56,13 +57,16 @@ export class NetworkNamespace {
 
   /**
    * @param signal of the process that connects: its end closes the connection
+   * @param owner the process, for netstat
    * @returns the client's side
    * @throws NetError; the signal's reason
    */
-  async connect(to: SocketAddress, signal: AbortSignal): Promise<Connection> {
+  async connect(to: SocketAddress, signal: AbortSignal, owner?: OpenSocket["owner"]): Promise<Connection> {
     const from = this.#source(to.ip);
     const connecting = this.#isInside(to.ip) ? this.accept(to, from, signal) : this.route.connect(from, to, signal);
-    return ownedConnection(await connecting, signal);
+    const connection = await connecting;
+    const socket = { protocol: "tcp", local: from, peer: to, ...defined({ owner }) } as const;
+    return ownedConnection(connection, signal, this.ports.track(socket));
   }
 
   /** Connects a client to a listener in this network. @throws NetError; the signal's reason */

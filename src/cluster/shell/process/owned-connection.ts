@@ -4,8 +4,13 @@ import type { Connection } from "./ports.js";
 /**
  * The same connection, closed when its process ends, as the kernel closes a process's sockets.
  * @param signal of the process
+ * @param onEnd called once both directions are closed
  */
-export function ownedConnection({ incoming, outgoing, peer }: Connection, signal: AbortSignal): Connection {
+export function ownedConnection(
+  { incoming, outgoing, peer }: Connection,
+  signal: AbortSignal,
+  onEnd: () => void,
+): Connection {
   const holders = { incoming: 1, outgoing: 1 };
   let link: Disposable | undefined;
   const held = (side: keyof typeof holders, stream: { retain(): void; release(): void }) => ({
@@ -17,7 +22,9 @@ export function ownedConnection({ incoming, outgoing, peer }: Connection, signal
       if (holders[side] === 0) return;
       holders[side]--;
       stream.release();
-      if (holders.incoming === 0 && holders.outgoing === 0) link?.[Symbol.dispose]();
+      if (holders.incoming > 0 || holders.outgoing > 0) return;
+      link?.[Symbol.dispose]();
+      onEnd();
     },
   });
   const [reading, writing] = [held("incoming", incoming), held("outgoing", outgoing)];

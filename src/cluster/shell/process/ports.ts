@@ -14,6 +14,18 @@ export interface Connection {
   readonly outgoing: ByteSink;
   /** the other side, as this side sees it */
   readonly peer: SocketAddress;
+  /** this side's own address; undefined if it is not in a network of the runtime */
+  readonly local?: SocketAddress;
+}
+
+/** A socket as netstat lists it. */
+export interface OpenSocket {
+  readonly protocol: "tcp" | "udp";
+  readonly local: SocketAddress;
+  /** undefined: it listens */
+  readonly peer?: SocketAddress;
+  /** its process; undefined for the kubelet's */
+  readonly owner?: { readonly pid: number; readonly argv: readonly string[]; readonly machine: object };
 }
 
 /** Receives each new connection. */
@@ -23,7 +35,7 @@ export type Listener = (connection: Connection) => void;
 export type DatagramListener = (bytes: Buffer, from: SocketAddress) => Promise<Buffer | undefined> | Buffer | undefined;
 
 /** A listener on all addresses of the network. */
-const ANY = "0.0.0.0";
+export const ANY = "0.0.0.0";
 
 /** The limit of open connections of a network's listeners: a server's limit of open files on a usual node. */
 const MAX_CONNECTIONS = 1_024;
@@ -69,7 +81,19 @@ export class Ports {
   readonly #udp = new Bindings<DatagramListener>();
   /** called after a listener was added or removed */
   onChange: () => void = () => {};
+  readonly #open = new Set<OpenSocket>();
   #openCount = 0;
+
+  /** The sockets of the network's processes: listeners first. */
+  get sockets(): readonly OpenSocket[] {
+    return [...this.#open].sort((a, b) => Number(a.peer !== undefined) - Number(b.peer !== undefined));
+  }
+
+  /** Lists a socket. @returns a function that removes it */
+  track(socket: OpenSocket): () => void {
+    this.#open.add(socket);
+    return () => this.#open.delete(socket);
+  }
 
   /** @param address default: all addresses @returns false if the UDP port is in use */
   listenUdp(port: number, listener: DatagramListener, address = ANY): boolean {
@@ -122,7 +146,7 @@ export class Ports {
     };
     const toServer = new Pipe(undefined, ended);
     const toClient = new Pipe(undefined, ended);
-    listener({ incoming: toServer.reader, outgoing: toClient.writer, peer: from });
+    listener({ incoming: toServer.reader, outgoing: toClient.writer, peer: from, local: to });
     return { incoming: toClient.reader, outgoing: toServer.writer, peer: to };
   }
 

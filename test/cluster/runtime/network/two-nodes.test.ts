@@ -50,6 +50,23 @@ test("a client that has sent everything still gets its answer", async () => {
   assert.equal(await text(`echo again | nc ${ipOf(echo)} 7`), "again\n");
 });
 
+test("netstat shows connections and their processes, on both sides", async () => {
+  const other = nodes.b.run({ command: ["sh", "-c", "nc -l -p 9; sleep infinity"] });
+  const talking = nodes.a.run({ command: ["sh", "-c", `sleep 60 | nc ${ipOf(other)} 9`] });
+  await nodes.b.settle();
+  const list = async (node: NetworkNode, container: Container, options: string) =>
+    (await sh(`netstat ${options} | tail -n +3 | tr -s ' '`, container, node)).stdout
+      .toString()
+      .replace(/:\d{5} /g, ":N ");
+  const [a, b] = [ipOf(talking), ipOf(other)];
+  await untilTrue(() => nodes.b.core.network.find(b)?.ports.sockets.some(({ peer }) => peer !== undefined) === true);
+  assert.match(await list(nodes.b, other, "-tnp"), new RegExp(`^tcp 0 0 ${b}:9 ${a}:N ESTABLISHED \\d+/nc\n$`));
+  assert.match(await list(nodes.a, talking, "-tnp"), new RegExp(`^tcp 0 0 ${a}:N ${b}:9 ESTABLISHED \\d+/nc\n$`));
+  assert.equal(await list(nodes.b, server, "-tlnp"), "tcp 0 0 0.0.0.0:8080 0.0.0.0:* LISTEN 1/agnhost\n");
+  assert.match(await list(nodes.b, server, "-an"), /^tcp .*:8080 .* LISTEN \nudp 0 0 0\.0\.0\.0:8081 0\.0\.0\.0:\* \n/);
+  assert.equal(await list(nodes.b, server, "-tn"), "");
+});
+
 const FAILURES: readonly (readonly [string, string, number, number, RegExp])[] = [
   // what                             command                                  seconds  exit  stderr
   [
@@ -62,6 +79,20 @@ const FAILURES: readonly (readonly [string, string, number, number, RegExp])[] =
   ["an address of another node without a pod", "curl -sS http://10.244.2.200", 3, 7, /No route to host/],
   ["an address of this node without a pod", "curl -sS http://10.244.1.200", 3, 7, /No route to host/],
   ["an address outside the cluster", "curl -sS http://192.0.2.1", 0, 7, /Network is unreachable/],
+  ["a Service without endpoints, as REJECT has it", "curl -sS http://10.96.0.10", 0, 7, /Connection refused/],
+  ["the same with wget", "wget -qO- http://10.96.0.10", 0, 1, /^wget: can't connect .*: Connection refused/],
+  ["the same with nc", "nc -zv 10.96.0.10 80", 0, 1, /Connection refused/],
+  ["a port that a Service does not have", "curl -sS http://10.96.0.9:81", 127, 28, /^curl: \(28\) Failed .* timed out/],
+  ["the same with curl's limit", "curl -sS --connect-timeout 2 http://10.96.0.9:81", 2, 28, /timed out after 2000/],
+  ["the same with wget's", "wget -qO- -T 2 http://10.96.0.9:81", 2, 1, /^wget: download timed out/],
+  ["the same with nc's", "nc -w 2 10.96.0.9 81", 2, 1, /^nc: 10\.96\.0\.9 \(10\.96\.0\.9:81\): Connection timed out/],
+  [
+    "a cluster IP that no Service has",
+    "wget -qO- http://10.96.1.1",
+    127,
+    1,
+    /^wget: can't connect .*: Connection timed/,
+  ],
   [
     "an address without a pod, but less time",
     "curl -sS -m 1 http://10.244.2.200",
@@ -115,6 +146,15 @@ const FAILURES: readonly (readonly [string, string, number, number, RegExp])[] =
 ];
 for (const [what, script, seconds, code, stderr] of FAILURES) {
   test(`${what}: exit code ${code}`, async () => {
+    const rule = { protocol: "tcp", address: "cluster IP", port: 80 } as const;
+    const web = { kind: "dnat", chain: "KUBE-SVC-X", endpoints: [`${ipOf(server)}:8080`] } as const;
+    const none = { kind: "reject", why: "ns/none has no endpoints" } as const;
+    nodes.a.core.network.restore({
+      rules: [
+        { ...rule, service: "ns/web", ip: "10.96.0.9", verdict: web },
+        { ...rule, service: "ns/none", ip: "10.96.0.10", verdict: none },
+      ],
+    });
     const running = sh(script.replaceAll("SERVER", ipOf(server)));
     for (let second = 0; second < seconds; second++) {
       await nodes.a.settle();

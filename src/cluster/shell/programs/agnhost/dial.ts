@@ -39,7 +39,7 @@ export async function dialTcp(
   try {
     const ip = await resolve(self, host, limit.signal);
     try {
-      return await self.machine.network.connect({ ip, port }, limit.signal);
+      return await self.machine.network.connect({ ip, port }, limit.signal, self);
     } catch (error) {
       if (!(error instanceof NetError)) throw error;
       const kind = error.code === "ECONNREFUSED" ? "refused" : error.code === "ETIMEDOUT" ? "timeout" : "other";

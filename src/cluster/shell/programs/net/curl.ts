@@ -247,7 +247,7 @@ class Curl {
       const address: SocketAddress = { ip, port };
       await this.#say(`  Trying ${ip}:${port}...`);
       try {
-        return { address, connection: await this.self.machine.network.connect(address, signal) };
+        return { address, connection: await this.self.machine.network.connect(address, signal, this.self) };
       } catch (error) {
         if (!(error instanceof NetError)) throw error;
         problem = error.message;

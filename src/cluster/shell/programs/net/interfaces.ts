@@ -1,4 +1,7 @@
+import { baseName } from "../../fs/paths.js";
+import { ANY, type SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
+import { isProcess } from "../../process/process-table.js";
 import { complain, parseArgs, print, usage } from "../console.js";
 import { mayAdministerNetwork } from "../kernel.js";
 
@@ -85,7 +88,7 @@ function routeTable({ machine: { network } }: Self): string {
   return `Kernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\n${rows}`;
 }
 
-/** `netstat [-ltunapr]`: the listeners of the pod. Differs: connections are not listed. */
+/** `netstat [-ltunapr]`: the sockets of the pod. Differs: -p shows no process of a container with other PIDs. */
 export async function netstat(self: Self): Promise<number> {
   const { options, unknown } = parseArgs(self.argv.slice(1), "laentuwxrp");
   if (unknown !== undefined) return usage(self, unknown);
@@ -93,19 +96,23 @@ export async function netstat(self: Self): Promise<number> {
     await print(self, routeTable(self));
     return 0;
   }
-  const { ports } = self.machine.network;
   const both = !options.has("t") && !options.has("u");
-  const isListing = options.has("l") || options.has("a");
-  const rows = (["tcp", "udp"] as const)
-    .filter((protocol) => isListing && (both || options.has(protocol.charAt(0))))
-    .flatMap((protocol) =>
-      ports.bound(protocol).map(({ ip, port }) => {
-        const state = protocol === "tcp" ? "LISTEN" : "";
-        return `${protocol}        0      0 ${`${ip}:${port}`.padEnd(23)} ${"0.0.0.0:*".padEnd(23)} ${state.padEnd(12)}\n`;
-      }),
-    );
-  const which = options.has("a") ? "servers and established" : options.has("l") ? "only servers" : "w/o servers";
-  const head = `Active Internet connections (${which})\nProto Recv-Q Send-Q Local Address           Foreign Address         State       \n`;
+  const [all, listening] = [options.has("a"), options.has("l")];
+  const text = ({ ip, port }: SocketAddress) => `${ip}:${port || "*"}`.padEnd(23);
+  const rows = self.machine.network.ports.sockets
+    .filter(({ protocol }) => both || options.has(protocol.charAt(0)))
+    .filter(({ peer }) => all || listening === (peer === undefined))
+    .map(({ protocol, local, peer, owner }) => {
+      const state = peer !== undefined ? "ESTABLISHED" : protocol === "tcp" ? "LISTEN" : "";
+      const task = owner === undefined ? undefined : self.machine.processes.find(owner.pid);
+      const isSeen = task !== undefined && isProcess(task) && task.machine === owner?.machine;
+      const program = isSeen ? `${owner?.pid}/${baseName(owner?.argv[0] ?? "")}` : "-";
+      const shown = options.has("p") ? program : "";
+      return `${protocol}        0      0 ${text(local)} ${text(peer ?? { ip: ANY, port: 0 })} ${state.padEnd(12)}${shown}\n`;
+    });
+  const which = all ? "servers and established" : listening ? "only servers" : "w/o servers";
+  const title = options.has("p") ? "PID/Program name    " : "";
+  const head = `Active Internet connections (${which})\nProto Recv-Q Send-Q Local Address           Foreign Address         State       ${title}\n`;
   await print(self, head + rows.join(""));
   return 0;
 }

@@ -57,7 +57,7 @@ export async function netcat(self: Self): Promise<number> {
   if (options.has("udp")) return sendDatagrams(self, options, to);
   let connection: Connection;
   try {
-    connection = await self.machine.network.connect(to, limit.signal);
+    connection = await self.machine.network.connect(to, limit.signal, self);
   } catch (error) {
     const why = error instanceof NetError ? error.message : onlyIfOver(limit, error) && "Connection timed out";
     await warn(self, `nc: ${shown}: ${why}\n`);

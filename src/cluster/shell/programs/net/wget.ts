@@ -130,7 +130,7 @@ async function exchange(
 
 async function connect(self: Self, { scheme, host, port }: Target, ip: string, signal: AbortSignal): Promise<Duplex> {
   try {
-    const stream = duplexOf(await self.machine.network.connect({ ip, port }, signal), self.signal);
+    const stream = duplexOf(await self.machine.network.connect({ ip, port }, signal, self), self.signal);
     // As busybox, which does not verify certificates.
     return scheme === "http" ? stream : await connectTls(stream, { host, isInsecure: true }, signal);
   } catch (error) {
