@@ -116,6 +116,8 @@ async function runUp(context: CliContext, options: UpOptions): Promise<void> {
     podCidr: options.podCidr,
     images: options.image ?? [],
     maxHeapMb: MAX_HEAP_MB,
+    // Host ports and hostNetwork listeners of its pods are open on this machine, as on a node.
+    network: {},
     ...defined({
       anyImage: options.images === "any",
       streamingAddress: options.streamingAddress,

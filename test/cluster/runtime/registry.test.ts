@@ -52,7 +52,11 @@ registry.k8s.io/e2e-test-images/sample-apiserver:1.17.6 registry.k8s.io/e2e-test
 registry.k8s.io/e2e-test-images/volume/nfs:1.3 registry.k8s.io/e2e-test-images/node-perf/npb-ep:1.2
 registry.k8s.io/build-image/distroless-iptables:v0.1.1 registry.k8s.io/sig-storage/nfs-provisioner:v3.0.1
 registry.k8s.io/coredns:1.7.0 registry.k8s.io/kube-proxy:v1.34.0 registry.k8s.io/metrics-server/metrics-server:v0.6.1
-registry.k8s.io/dns/k8s-dns-node-cache:1.22.13 registry.k8s.io/cpa/cluster-proportional-autoscaler:1.8.5 kubernetesui/dashboard:v2.7.0`;
+registry.k8s.io/kas-network-proxy/proxy-server:v0.0.37 us.gcr.io/k8s-artifacts-prod/kas-network-proxy/proxy-agent:v0.0.37
+registry.k8s.io/event-exporter:v0.2.3 registry.k8s.io/cloud-controller-manager:v1.8.0 bprashanth/nginxhttps:1.0 radial/busyboxplus:curl
+gcr.io/k8s-staging-cri-tools/test-image-latest gcr.io/k8s-staging-cri-tools/test-image-tag:test
+gcr.io/k8s-staging-cri-tools/test-image-tag:all gcr.io/k8s-staging-cri-tools/test-image-1 gcr.io/k8s-staging-cri-tools/test-image-3
+gcr.io/k8s-staging-cri-tools/hostnet-nginx-amd64 registry.k8s.io/dns/k8s-dns-node-cache:1.22.13 registry.k8s.io/cpa/cluster-proportional-autoscaler:1.8.5 kubernetesui/dashboard:v2.7.0`;
 SERVED.push(...DOCUMENTED.trim().split(/\s+/));
 for (const name of SERVED) {
   test(`the registry has ${name}`, () => assert.equal(refusalOf(parseReference(name), undefined), undefined));

@@ -103,6 +103,7 @@ test("httpd serves its files, also those that come later, and ends gracefully", 
   const server = lab.run({ image: { image: "httpd" } });
   const client = lab.run({ command: ["sleep", "infinity"] });
   const output = lab.output(server);
+  const errors = lab.output(server, "stderr");
   await lab.settle();
   const page = await lab.sh(`wget -q -O - http://${server.sandbox.ip}/`, client);
   assert.match(page.stdout.toString(), /It works!/);
@@ -112,6 +113,7 @@ test("httpd serves its files, also those that come later, and ends gracefully", 
   await lab.sh(`mv /tmp/index.html ${file}`, server);
   const answer = (await lab.sh("wget -q -S -O - http://localhost/index.html", server)).stderr.toString();
   assert.match(answer, /Server: Apache/);
+  assert.match(errors(), /\[core:notice\] .* AH00094: Command line: 'httpd -D FOREGROUND'\n/);
   assert.match(output(), /^[\d.]+ - - \[.*\] "GET \/ HTTP\/1\.1" 200 45\n.* "GET \/index.html HTTP\/1\.1" 404 196\n/);
   await lab.sh("kill -WINCH 1", server);
   await lab.settle();

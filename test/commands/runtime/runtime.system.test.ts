@@ -4,10 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { openCriChannel } from "../../../src/staging/cri/client.js";
-import { RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
+import { Protocol } from "../../../src/staging/cri/messages/enums.js";
+import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { SystemClock } from "../../../src/util/clock.js";
+import { CriDriver } from "../../cluster/runtime/cri-driver.js";
 import { CliProcess, newHome } from "../../support/cli-process.js";
+import { freePort } from "../../support/free-port.js";
 import { runInProcess } from "../../support/run-cli.js";
 
 const clock = new SystemClock();
@@ -49,6 +52,35 @@ test("runtime up: the control API runs a pod, and the trace shows it", async () 
   assert.equal(response.status, 200);
   await cli.printed(/default\/web\/main: container running . exited \(3, Error\)/);
   await cli.kill("SIGTERM");
+});
+
+test("runtime up: a sandbox's port mapping leads from a port of this machine to its container", async () => {
+  const home = newHome();
+  const cli = new CliProcess(home, ["runtime", "up"]);
+  await cli.printed(/^unix:\/\/.*runtime\.sock$/m);
+  const endpoint = `unix://${join(home, "state", "kubelab", "runtime.sock")}`;
+  const runtime = new CriDriver(endpoint, "nginx");
+  const hostPort = await freePort();
+  const portMappings = [{ protocol: Protocol.TCP, containerPort: 80, hostPort, hostIp: "" }];
+  const config = { metadata: { name: "web", namespace: "default", uid: "u", attempt: 0 }, portMappings };
+  const { podSandboxId } = await runtime.ok(RUNTIME_SERVICE.runPodSandbox, { config });
+  await runtime.ok(IMAGE_SERVICE.pullImage, { image: { image: "nginx" } });
+  const container = { metadata: { name: "c", attempt: 0 }, image: { image: "nginx" } };
+  const request = { podSandboxId, config: container, sandboxConfig: config };
+  const created = await runtime.ok(RUNTIME_SERVICE.createContainer, request);
+  await runtime.ok(RUNTIME_SERVICE.startContainer, created);
+  const page = () => fetch(`http://127.0.0.1:${hostPort}/`, { headers: { connection: "close" } });
+  let text = "";
+  while (text === "")
+    text = await page().then(
+      (answer) => answer.text(),
+      () => "",
+    );
+  assert.match(text, /Welcome to nginx/);
+  await runtime.ok(RUNTIME_SERVICE.stopPodSandbox, { podSandboxId });
+  await assert.rejects(page);
+  await runtime.channel.close();
+  await cli.kill("SIGINT");
 });
 
 test("runtime images: lists the embedded registry, as text and as JSON", async () => {

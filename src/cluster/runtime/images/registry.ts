@@ -51,6 +51,7 @@ const MOVED = [
   ["gcr.io/google_containers/", "registry.k8s.io/"],
   ["gcr.io/google_samples/", "gcr.io/google-samples/"],
   ["us-docker.pkg.dev/google-samples/containers/gke/", "gcr.io/google-samples/"],
+  ["us.gcr.io/k8s-artifacts-prod/", "registry.k8s.io/"],
   ["gcr.io/kubernetes-e2e-test-images/", "registry.k8s.io/e2e-test-images/"],
 ] as const;
 

@@ -29,6 +29,7 @@ export async function httpd(self: Self): Promise<number> {
   }
   onAbort(self.signal, () => server.close());
   await notice(self, `AH00489: ${VERSION} configured -- resuming normal operations`);
+  await notice(self, "AH00094: Command line: 'httpd -D FOREGROUND'", "core");
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGWINCH);
   const end =
     signal === SIGWINCH
@@ -38,9 +39,9 @@ export async function httpd(self: Self): Promise<number> {
   return 0;
 }
 
-async function notice(self: Self, text: string): Promise<void> {
+async function notice(self: Self, text: string, module = "mpm_event"): Promise<void> {
   const when = formatDate(new Date(self.machine.clock.now()), "%a %b %d %H:%M:%S.000000 %Y");
-  await self.stderr.write(Buffer.from(`[${when}] [mpm_event:notice] [pid ${self.pid}:tid 1] ${text}\n`), self.signal);
+  await self.stderr.write(Buffer.from(`[${when}] [${module}:notice] [pid ${self.pid}:tid 1] ${text}\n`), self.signal);
 }
 
 function answer(self: Self, root: string, request: IncomingMessage, response: ServerResponse): void {
