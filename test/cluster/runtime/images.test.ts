@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { ImageStore } from "../../../src/cluster/runtime/images/image-store.js";
 import { formatReference, parseReference } from "../../../src/cluster/runtime/images/reference.js";
 import { IMAGE_SERVICE } from "../../../src/staging/cri/services.js";
+import { growth, repeated } from "../../support/growth.js";
 import { only } from "../../support/trace.js";
 import { loadPrograms, never, RuntimeLab, stateOf } from "./lab.js";
 
@@ -214,4 +216,23 @@ test("any image: a known image keeps refusing commands that it lacks, also after
   assert.equal(await pull(lab, "example.com/b"), "pulled");
   await pull(lab, "nginx");
   assert.throws(() => lab.run({ image: { image: "nginx" }, command: ["ngix"] }), /executable file not found/);
+});
+
+test("images are added and removed in linear time; the names of the others stay", () => {
+  const fill = (count: number) => {
+    const store = new ImageStore();
+    for (let i = 0; i < count; i++) store.add(parseReference(`example.com/app-${i}:v1`));
+    return store;
+  };
+  const empty = ({ length }: string) => {
+    const store = fill(length / 8);
+    for (const image of store.list()) store.remove(image);
+  };
+  assert.ok(growth(empty, repeated("x")) < 10);
+  const store = fill(2);
+  const [first, second] = store.list();
+  assert.ok(first !== undefined && second !== undefined);
+  store.remove(first);
+  assert.equal(store.find("example.com/app-0:v1"), undefined);
+  for (const name of [...second.repoTags, ...second.repoDigests]) assert.equal(store.find(name), second);
 });

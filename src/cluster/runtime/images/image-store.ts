@@ -106,7 +106,7 @@ export class ImageStore {
   /** Removes an image with all its names. */
   remove(image: StoredImage): void {
     this.#byId.delete(image.imageId);
-    for (const [name, imageId] of this.#idOfName) if (imageId === image.imageId) this.#idOfName.delete(name);
+    for (const name of [...image.repoTags, ...image.repoDigests]) this.#idOfName.delete(name);
   }
 
   /** The image's file system, built for its first container. */
