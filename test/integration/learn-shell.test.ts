@@ -32,15 +32,18 @@ suiteNeeding(["tmux"], "a lab at one terminal", () => {
   ] as const;
   for (const [name, path] of SHELLS) {
     test.skipIf(!existsSync(path))(`${name}: solved in the shell, a task is done without a key`, async () => {
-      await using terminal = open(["learn", "start", "tour", "--seed", "1"], { SHELL: path, PS1: "$ " });
+      await using terminal = open(["learn", "start", "tour", "--seed", "1"], {
+        SHELL: path,
+        PS1: "user@host:a/long/folder# ",
+      });
       const space = await untilTask(terminal);
       terminal.press("s");
-      await terminal.shows(/A shell in lab tour[\s\S]*^tour 2\/\d+ ○ /m);
+      await terminal.shows(/A shell in lab tour[\s\S]*^tour 2\/\d+ ○ \$/m);
       terminal.press(`kubectl create namespace ${space}`, "Enter");
       // Its sign comes by itself if the program has ended before the check, else with the prompt.
       await terminal.shows(/created[\s\S]*(^✓ .*exit or Ctrl-D|^tour 2\/\d+ ✓)/m);
       terminal.press("Enter");
-      await terminal.shows(/^tour 2\/\d+ ✓ /m);
+      await terminal.shows(/^tour 2\/\d+ ✓ \$/m);
       const pidFile = join(homes[0] ?? "", "pid");
       terminal.press(`clear; sleep 3131 & echo $! > ${pidFile}; echo begun`, "Enter");
       // A Ctrl-D before the prompt would be lost.
@@ -65,12 +68,12 @@ suiteNeeding(["tmux"], "a lab at one terminal", () => {
   }
 
   test("done in another terminal, a task turns green at the prompt; commands of the shell act on the lab", async () => {
-    const env = { SHELL: "/bin/sh", PS1: "$ " };
+    const env = { SHELL: "/bin/sh", PS1: "user@host:a/long/folder# " };
     await using terminal = open(["learn", "start", "tour", "--seed", "1"], env);
     const space = await untilTask(terminal);
     const [home = ""] = homes;
     await using shell = new Terminal(["learn", "shell"], { home, env });
-    await shell.shows(/^tour 2\/\d+ ○ /m);
+    await shell.shows(/^tour 2\/\d+ ○ \$/m);
     shell.press("clear; kubelab learn check; kubelab learn hint", "Enter");
     await shell.shows(/✗ not yet[\s\S]*Hint 1 of/);
     await terminal.shows(/Hint 1 of[\s\S]*^c check/m);

@@ -57,7 +57,7 @@ function isTooWide(line: string, width: number): boolean {
 
 /** A word that is quoted or has no commas, and a line of a here-document, stay whole. */
 function isTooWideToType(line: string, width: number): boolean {
-  const [, words] = /^\s*(?:\$ |   )(\S.*?)(?: ?\\)?$/.exec(line) ?? [];
+  const [, words] = /^\s*(?:\$ | {3})(\S.*?)(?: ?\\)?$/.exec(line) ?? [];
   return textWidth(line) > width && words !== undefined && /[ ,]/.test(words) && !/['"]/.test(words);
 }
 

@@ -13,18 +13,16 @@ interface ShellStart {
 /** Records the last program in the background, which the lab ends with its folder. */
 const RECORD = (running: string) => `[ -n "$!" ] && echo "$!" >> ${running}`;
 
-/** Runs before each prompt and replaces the state in front of it. For bash and zsh. */
+/** Runs before each prompt and writes it anew. For bash and zsh. */
 const SHOW_STATE = (file: string, running: string) => `_kubelab_prompt() {
   ${RECORD(running)}
-  PS1="\${PS1#"$_kubelab_shown"}"
-  _kubelab_shown="$(cat ${file} 2>/dev/null) "
-  PS1="$_kubelab_shown$PS1"
+  PS1="$(cat ${file} 2>/dev/null) $ "
 }
 `;
 
 /**
- * Makes a shell read its user's settings and then show a lab's step and whether it is done before its prompt: bash, zsh and POSIX
- * shells. Others start as they are.
+ * Makes a shell read its user's settings and then prompt with a lab's step and whether it is done (`pleg 7/10 ○ $`), because a user's
+ * prompt with the lab's folder is half a line: bash, zsh and POSIX shells. Others start as they are.
  */
 export async function shellPrompt(
   shell: string,
@@ -60,9 +58,7 @@ export async function shellPrompt(
     case "ksh": {
       const { ENV } = env;
       const own = ENV === undefined ? "" : `[ -r ${quoted(ENV)} ] && . ${quoted(ENV)}\n`;
-      const state = `$(${RECORD(running)}; cat ${file} 2>/dev/null) `;
-      const given = env["PS1"];
-      const prompt = `PS1=${quoted(state)}${given === undefined ? `"\${PS1-$ }"` : quoted(given)}\n`;
+      const prompt = `PS1=${quoted(`$(${RECORD(running)}; cat ${file} 2>/dev/null) $ `)}\n`;
       return { args: [], env: { ENV: await write(".shrc", own + path + prompt) } };
     }
     default:

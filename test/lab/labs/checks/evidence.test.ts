@@ -284,11 +284,7 @@ describe("the fact behind what a check saw", () => {
     await store("pods default/c", "c@3", (await decide("user", "gone")).id, "deleted");
     const list = "/api/v1/namespaces/default/pods";
     const [a, b] = [pod("a", "1"), pod("b", "2")];
-    assert.deepEqual(texts(observationOfList(list, "", [a, b], [a, b])), [
-      "a",
-      "b",
-      "pods default/b stored",
-    ]);
+    assert.deepEqual(texts(observationOfList(list, "", [a, b], [a, b])), ["a", "b", "pods default/b stored"]);
     assert.equal(texts(observationOfList(list, "", [a], [a, b]))?.[0], "a");
     assert.equal(texts(observationOfList(list, "", [], []))?.[0], "gone");
     assert.equal(texts(observationOfList("/api/v1/namespaces/other/pods", "", [], [])), undefined);
