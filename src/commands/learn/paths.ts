@@ -3,12 +3,11 @@ import { openPaths } from "../../lab/labs/format/open-library.js";
 import type { LabPath } from "../../lab/labs/format/paths.js";
 import type { Progress } from "../../lab/labs/progress/progress.js";
 import type { LabMessage } from "../../lab/labs/session/message.js";
-import { alignedLines } from "../../trace/terminal/table.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { nearest } from "../../util/text/nearest.js";
 import type { LearnContext } from "./context.js";
-import { cutToTerminal, ownMeaning } from "./menu/listing.js";
-import { labTable, minutesLeft, nextLab, standingIn } from "./standing.js";
+import { terminalFit } from "./menu/listing.js";
+import { labTable, minutesLeft, nextLab, standingIn, titleTable } from "./standing.js";
 
 /** `kubelab learn path`: all paths, or one with its labs. @param word id of a path; "": all. @throws LabError USAGE */
 export async function showPaths(env: LearnContext, word: string): Promise<void> {
@@ -28,7 +27,7 @@ export async function showPaths(env: LearnContext, word: string): Promise<void> 
   }
   const labs = labsOf(env, path);
   stdout.write(
-    `${path.title[env.language]}: ${path.about[env.language]}\n\n${labTable(labs, progress, env, cutToTerminal(env))}\n\n${ownMeaning(env)}\n`,
+    `${path.title[env.language]}: ${path.about[env.language]}\n\n${labTable(labs, progress, env, terminalFit(env))}\n`,
   );
   const next = nextLab(labs, progress);
   if (next === undefined) return showPage(env, path, "stdout");
@@ -68,7 +67,7 @@ function pathTable(env: LearnContext, paths: readonly LabPath[], progress: Progr
     ];
   });
   const heads = (["columnId", "columnTime", "columnProgress", "columnTitle"] as const).map((key) => say(key));
-  return alignedLines([heads, ...rows]).join("\n");
+  return titleTable([heads, ...rows], [1, 2], terminalFit(env)).lines.join("\n");
 }
 
 /** The minutes of the labs, without what is done. */

@@ -3,6 +3,7 @@ import { type Progress, progressIn } from "../../lab/labs/progress/progress.js";
 import { alignedLines } from "../../trace/terminal/table.js";
 import type { Say } from "../../util/i18n/catalogue.js";
 import type { Language } from "../../util/i18n/language.js";
+import { fitted, textWidth, wrap } from "../../util/text/text-width.js";
 
 export type LabState = "not-begun" | "begun" | "done";
 
@@ -52,15 +53,41 @@ export function standingInWords(lab: LabSummary, progress: Progress, say: Say): 
   return state === "begun" ? say("progressSome", { done, count: lab.steps.length }) : say("progressNone");
 }
 
+/** A terminal's width, and the mark at the end of a line that was cut. */
+export interface Fit {
+  readonly columns: number;
+  readonly mark: string;
+}
+
+/** The columns that a table keeps for titles, if they need so many. */
+const TITLE_ROOM = 30;
+
 /**
- * All labs as a table; wide characters count as two columns.
- * @param cut makes lines fit a terminal; default: they are whole
+ * Aligned lines of rows that end with a title.
+ * @param fit makes lines fit a terminal; default: they are whole
+ * @param lessNeeded the columns that give way to the titles, the first of them first
+ * @returns also the columns that are left
  */
+export function titleTable(
+  rows: readonly (readonly string[])[],
+  lessNeeded: readonly number[],
+  fit?: Fit,
+): { readonly lines: readonly string[]; readonly left: ReadonlySet<number> } {
+  const left = new Set(rows[0]?.keys());
+  const lines = () => alignedLines(rows.map((row) => row.filter((_, i) => left.has(i))));
+  if (fit === undefined) return { lines: lines(), left };
+  const longest = Math.max(...rows.map((row) => textWidth(row.at(-1) ?? "")));
+  const isNarrow = () => Math.max(...lines().map(textWidth)) > fit.columns + Math.max(0, longest - TITLE_ROOM);
+  for (const column of lessNeeded) if (isNarrow()) left.delete(column);
+  return { lines: lines().map((line) => fitted(line, fit.columns, fit.mark)), left };
+}
+
+/** All labs as a table, and what its column OWN means; wide characters count as two columns. @param fit as in `titleTable` */
 export function labTable(
   labs: readonly LabSummary[],
   progress: Progress,
   { language, say }: { readonly language: Language; readonly say: Say },
-  cut: (line: string) => string = (line) => line,
+  fit?: Fit,
 ): string {
   const rows = labs.map((lab) => [
     lab.number,
@@ -71,7 +98,8 @@ export function labTable(
     lab.title[language],
   ]);
   const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnOwn", "columnTitle"] as const;
-  return alignedLines([keys.map((key) => say(key)), ...rows])
-    .map((line) => cut(line))
-    .join("\n");
+  const [time, progressOf, own] = [2, 3, 4];
+  const { lines, left } = titleTable([keys.map((key) => say(key)), ...rows], [own, time, progressOf], fit);
+  const meaning = fit === undefined ? [say("ownMeans")] : wrap(say("ownMeans"), fit.columns);
+  return [...lines, ...(left.has(own) ? ["", ...meaning] : [])].join("\n");
 }

@@ -1,11 +1,10 @@
 import type { LabSummary } from "../../../lab/labs/format/library.js";
 import type { Progress } from "../../../lab/labs/progress/progress.js";
 import { defined } from "../../../util/defined.js";
-import { fitted, wrap } from "../../../util/text/text-width.js";
 import { columnsOf } from "../../cli/width.js";
 import type { LearnContext } from "../context.js";
 import { jsonReport, junitReport, wordReport } from "../report.js";
-import { labTable } from "../standing.js";
+import { type Fit, labTable } from "../standing.js";
 
 /** kubelab's labs, and those of the learner's own that were begun. */
 async function knownLabs(env: LearnContext, progress: Progress): Promise<readonly LabSummary[]> {
@@ -19,18 +18,11 @@ function terminalColumns({ context }: LearnContext): number | undefined {
   return stdout.isTTY === true ? columnsOf(stdout) : undefined;
 }
 
-/** Makes a line fit the terminal. @returns undefined for a pipe */
-export function cutToTerminal(env: LearnContext): ((line: string) => string) | undefined {
+/** @returns undefined for a pipe, which gets whole lines */
+export function terminalFit(env: LearnContext): Fit | undefined {
   const columns = terminalColumns(env);
   const mark = env.renderer("stdout").options.unicode ? "…" : "...";
-  return columns === undefined ? undefined : (line) => fitted(line, columns, mark);
-}
-
-/** What the column OWN of a table of labs means. */
-export function ownMeaning(env: LearnContext): string {
-  const columns = terminalColumns(env);
-  const text = env.say("ownMeans");
-  return columns === undefined ? text : wrap(text, columns).join("\n");
+  return columns === undefined ? undefined : { columns, mark };
 }
 
 export async function listLabs(env: LearnContext, asJson: boolean): Promise<void> {
@@ -38,10 +30,9 @@ export async function listLabs(env: LearnContext, asJson: boolean): Promise<void
   const progress = await store.load();
   const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;
-  const cut = cutToTerminal(env);
   const text = asJson
     ? JSON.stringify(jsonReport(labs, progress), null, 2)
-    : [labTable(labs, progress, env, cut), "", ownMeaning(env)].join("\n");
+    : labTable(labs, progress, env, terminalFit(env));
   stdout.write(`${text}\n`);
 }
 
