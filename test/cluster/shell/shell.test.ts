@@ -160,7 +160,13 @@ const BASH_SCRIPTS: typeof SCRIPTS = [
   ["echo {a,b}c {1..3} {10..1..-4}; x={1,2}; echo $x", "ac bc 1 2 3 10 6 2\n{1,2}\n"],
   ["echo {01..03} {-1..001}", "01 02 03 -01 000 001\n"],
   ["echo $((99999999999999999999)) $((0x1ffffffffffffffff))", "7766279631452241919 -1\n"],
+  [
+    "[[ pod-12 =~ -([0-9]+)$ ]] && echo ${BASH_REMATCH[1]} ${BASH_REMATCH[0]}; [[ a =~ b ]]; echo .${BASH_REMATCH[1]}.",
+    "12 -12\n..\n",
+  ],
+  ["[[ `hostname` =~ ^(.*)$ ]]; [ ${BASH_REMATCH[1]} = $(hostname) ]; echo $?; env | grep -c MATCH", "0\n0\n"],
   // runs in just-bash as a whole
+  ["a=(`hostname`); sh -c 'echo $1' - ${a[0]} >/dev/null; [ ${a[0]} = $HOSTNAME ]; echo $?", "0\n"],
   ["a=(x y z); echo ${a[1]} ${#a[@]}", "y 3\n"],
   ["a=(jq yq xan rg sqlite3 python3 html-to-markdown); for c in ${a[@]}; do $c; echo $?; done | sort -u", "127\n"],
   ["a=(b a); printf '%s\\n' ${a[@]} | sort | tr a-z A-Z | tee /tmp/s | wc -l; cat /tmp/s", "2\nA\nB\n"],
@@ -172,6 +178,8 @@ const BASH_SCRIPTS: typeof SCRIPTS = [
 const ERRORS: readonly (readonly [string, RegExp])[] = [
   ["echo $(( $x", /^sh: syntax error: not parsed in \d+ ms: a quote, an expansion or a command may be unterminated\n$/],
   ["a=(1 2)", /^sh: syntax error: unexpected "\("\n$/],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell substitutes it
+  ["[[ a =~ a ]]; echo ${BASH_REMATCH[0]}", /^sh: syntax error: bad substitution\n$/],
   [
     "yes : | head -n 600000 > /tmp/long; sh /tmp/long",
     /^\/tmp\/long: script too large: 1200000 characters, this shell reads up to 1000000\n$/,

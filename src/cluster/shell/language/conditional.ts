@@ -53,8 +53,12 @@ const MAX_PATTERN_LENGTH = 1_024;
 /** The limit for a match in this process: some ten ms. A step is an instruction of the pattern on a character of the text. */
 const MAX_STEPS = 200_000;
 
+/** bash's array of what the groups of `=~` matched. Differs: its first ten elements only, and none of long texts. */
+const REMATCH = "BASH_REMATCH";
+const MAX_GROUPS = 9;
+
 /** In linear time; long ones in a process of their own. @throws ShellError for a pattern that is invalid or too long */
-async function matchesRegExp(text: string, source: string, { self }: Shell): Promise<boolean> {
+async function matchesRegExp(text: string, source: string, { self, state }: Shell): Promise<boolean> {
   if (source.length > MAX_PATTERN_LENGTH) throw new ShellError("regular expression is too long");
   const { RE2JS } = await import("re2js");
   let pattern: ReturnType<typeof RE2JS.compile>;
@@ -63,8 +67,15 @@ async function matchesRegExp(text: string, source: string, { self }: Shell): Pro
   } catch {
     throw new ShellError(`bad regular expression ${source}`);
   }
-  if (text.length * pattern.programSize() <= MAX_STEPS) return pattern.matcher(text).find();
-  return matchOutside(text, source, self);
+  if (text.length * pattern.programSize() > MAX_STEPS) return matchOutside(text, source, self);
+  const matcher = pattern.matcher(text);
+  const isFound = matcher.find();
+  for (let group = 0; group <= MAX_GROUPS; group++) {
+    const value = isFound && group <= matcher.groupCount() ? (matcher.group(group) ?? "") : undefined;
+    if (value === undefined) state.unset(`${REMATCH}[${group}]`);
+    else state.set(`${REMATCH}[${group}]`, value, { isExported: false });
+  }
+  return isFound;
 }
 
 /** `test -f x`, `-z ""` @throws ShellError for an unknown operator */

@@ -85,7 +85,7 @@ function readOptions(
 /** Runs a whole script. Its last command can replace the shell. */
 async function runProgram(text: string, shell: Interpreter): Promise<number> {
   const script = shell.parse(text);
-  if (!isInterpretable(script)) return runOther(text, script, shell);
+  if (!isInterpretable(script, shell.state.isBash)) return runOther(text, script, shell);
   const last = script.statements.length - 1;
   for (const [index, statement] of script.statements.entries()) await shell.runStatement(statement, index === last);
   return shell.state.lastStatus;
@@ -124,7 +124,7 @@ async function readCommands(shell: Interpreter, language: ShellLanguage): Promis
 async function runChunk(text: string, shell: Interpreter, isInteractive: boolean): Promise<void> {
   try {
     const script: ScriptNode = shell.parse(text);
-    if (isInterpretable(script)) await shell.runScript(script);
+    if (isInterpretable(script, shell.state.isBash)) await shell.runScript(script);
     else shell.state.lastStatus = await runOther(text, script, shell);
   } catch (error) {
     if (!(error instanceof ShellError) || !isInteractive) throw error;

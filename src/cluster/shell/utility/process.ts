@@ -1,4 +1,4 @@
-import { Bash, type CommandName, type IFileSystem } from "just-bash";
+import { Bash, type CommandName, defineCommand, type IFileSystem } from "just-bash";
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import { endWithParent } from "../../../util/os/watchdog.js";
@@ -91,6 +91,11 @@ async function match({ subject, pattern }: MatchCommand): Promise<UtilityResult>
   return { stdout: Buffer.alloc(0), stderr: "", exitCode: Number(!isFound) };
 }
 
+/** The container's, for whole scripts: just-bash's own is that of no machine. */
+const hostname = defineCommand("hostname", async (_args, { env }) => {
+  return { stdout: `${env.get("HOSTNAME") ?? "localhost"}\n`, stderr: "", exitCode: 0 };
+});
+
 /** Runs a command in a separate shell, on the files of the container. */
 async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<UtilityResult> {
   // A container has no locale: its programs take bytes for characters. A whole script gets the text that it has.
@@ -100,6 +105,7 @@ async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<Ut
     cwd: "/",
     env: {},
     commands: commands as CommandName[],
+    customCommands: [hostname],
     // Defence in depth keeps scripts from running JavaScript. They cannot run any here.
     defenseInDepth: false,
     sleep: async (ms) => {

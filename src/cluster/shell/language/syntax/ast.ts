@@ -72,15 +72,19 @@ function nodeError(node: Readonly<Record<string, unknown>>): string | undefined 
   return type.startsWith("Arith") && UNSUPPORTED.has(type) ? "arithmetic syntax error" : undefined;
 }
 
-/** Whether our interpreter supports everything in a script: it has no arrays and no process substitution. */
-export function isInterpretable(script: ScriptNode | StatementNode): boolean {
+/** Whether our interpreter supports everything in a script: of arrays only BASH_REMATCH, and no process substitution. */
+export function isInterpretable(script: ScriptNode | StatementNode, isBash: boolean): boolean {
   return !contains(script, (node) => {
     if (UNSUPPORTED.has(node["type"] as string)) return true;
     if (node["type"] === "Assignment") return node["array"] !== null || String(node["name"]).includes("[");
-    if (node["type"] === "ParameterExpansion") return String(node["parameter"]).includes("[");
+    if (node["type"] === "ParameterExpansion") return hasArray(String(node["parameter"]), isBash);
     if (node["type"] === "Redirection") return node["fdVariable"] !== undefined;
     return false;
   });
+}
+
+function hasArray(parameter: string, isBash: boolean): boolean {
+  return parameter.includes("[") && !(isBash && /^BASH_REMATCH\[\d\]$/.test(parameter));
 }
 
 function contains(value: unknown, is: (node: Readonly<Record<string, unknown>>) => boolean): boolean {
