@@ -110,6 +110,8 @@ export async function loadPrograms(): Promise<void> {
     import("../../../src/cluster/shell/programs/bytes/digest.js"),
     import("../../../src/cluster/shell/programs/bytes/dump.js"),
     import("../../../src/cluster/shell/programs/bytes/zip.js"),
+    import("../../../src/cluster/shell/programs/etcd.js"),
+    import("../../../src/cluster/shell/programs/http-echo.js"),
     import("../../../src/cluster/shell/programs/httpd.js"),
     import("../../../src/cluster/shell/programs/coredns.js"),
     import("../../../src/cluster/shell/programs/nginx.js"),

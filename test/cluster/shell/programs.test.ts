@@ -120,6 +120,36 @@ test("httpd serves its files, also those that come later, and ends gracefully", 
   assert.equal(stateOf(server), "exited (0, Completed)");
 });
 
+/** Servers of the documentation's examples, which run as any user: image, command, port, answer. */
+const SMALL_SERVERS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
+  ["gcr.io/google-samples/hello-app:2.0", [], 8080, /^Hello, world!\nVersion: 1\.0\.0\nHostname: \S+\n$/],
+  ["hashicorp/http-echo", ["-text=hi there", "-listen=:8090"], 8090, /^hi there\n$/],
+  ["gcr.io/google-samples/kubernetes-bootcamp:v1", [], 8080, /^Hello Kubernetes bootcamp! \| Running on: \S+\n$/],
+];
+for (const [image, args, port, answer] of SMALL_SERVERS) {
+  test(`${image} runs without root, on a file system that it cannot write`, async () => {
+    const lab = new RuntimeLab({ images: [image, "busybox"] });
+    const securityContext = { runAsUser: { value: 2000n }, readonlyRootfs: true };
+    const server = lab.run({ image: { image }, args: [...args], linux: { securityContext } });
+    await lab.settle();
+    const page = await lab.sh(
+      `wget -q -O - http://${server.sandbox.ip}:${port}/`,
+      lab.run({ command: ["sleep", "infinity"] }),
+    );
+    assert.match(page.stdout.toString(), answer);
+  });
+}
+
+test("etcd answers gRPC health checks at the port of its clients", async () => {
+  const command = ["/usr/local/bin/etcd", "--listen-client-urls", "http://0.0.0.0:2379"];
+  const image = "registry.k8s.io/etcd:3.5.1-0";
+  const lab = new RuntimeLab({ images: [image] });
+  const server = lab.run({ image: { image }, command });
+  const errors = lab.output(server, "stderr");
+  await lab.settle();
+  assert.match(errors(), /gRPC server starting to listen on :2379/);
+});
+
 test("a server's end frees its port", async () => {
   const sandbox = lab.sandbox();
   const first = lab.run({ image: { image: "nginx" } }, sandbox);

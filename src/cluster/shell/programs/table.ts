@@ -49,6 +49,8 @@ const hexdump: Program = async (self) => (await import("./bytes/dump.js")).hexdu
 const od: Program = async (self) => (await import("./bytes/dump.js")).od(self);
 const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
 const httpd: Program = async (self) => (await import("./httpd.js")).httpd(self);
+const etcd: Program = async (self) => (await import("./etcd.js")).etcd(self);
+const httpEcho: Program = async (self) => (await import("./http-echo.js")).httpEcho(self);
 const curl: Program = async (self) => (await import("./net/curl.js")).curl(self);
 const wget: Program = async (self) => (await import("./net/wget.js")).wget(self);
 const nslookup: Program = async (self) => (await import("./net/nslookup.js")).nslookup(self);
@@ -71,6 +73,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["builtin", builtin],
   ["nginx", nginx],
   ["httpd", httpd],
+  ["http-echo", httpEcho],
+  ["etcd", etcd],
   ["curl", curl],
   ["wget", wget],
   ["nc", netcat],
@@ -173,6 +177,8 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
           "builtin",
           "nginx",
           "httpd",
+          "http-echo",
+          "etcd",
           "curl",
           "dig",
           "stress",

@@ -1,0 +1,16 @@
+import type { Self } from "../process/process.js";
+import { parseFlags } from "./agnhost/flags.js";
+import { goLog } from "./agnhost/go-log.js";
+import { listenAndServe } from "./agnhost/web.js";
+
+/**
+ * `http-echo -listen=:5678 -text=hello`: a web server with one text, as any user. Other small servers of examples are it as well.
+ * Differs from hashicorp/http-echo: no `-status-code` and no log of requests.
+ */
+export async function httpEcho(self: Self): Promise<number> {
+  const flags = parseFlags(self.argv.slice(1), {}, []);
+  const port = Number(flags.text("listen", ":5678").split(":").at(-1));
+  const text = flags.text("text", self.env["ECHO_TEXT"] ?? "hello-world");
+  await goLog(self, `[INFO] server is listening on :${port}`);
+  return listenAndServe(self, port, ({ answer }) => answer(200, `${text}\n`));
+}
