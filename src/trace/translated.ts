@@ -25,7 +25,11 @@ export function translated(event: TraceEvent, say: (text: string) => string): Tr
     case "error":
       return { ...event, message: say(event.message), ...(event.hint === undefined ? {} : { hint: say(event.hint) }) };
     case "request":
-      return { ...event, ...(event.failure === undefined ? {} : { failure: say(event.failure) }) };
+      return {
+        ...event,
+        identity: say(event.identity),
+        ...(event.failure === undefined ? {} : { failure: say(event.failure) }),
+      };
     case "frame":
       return { ...event, ...(event.note === undefined ? {} : { note: say(event.note) }) };
     // A command tells its story in the reader's language.

@@ -121,7 +121,22 @@ interface Content {
 
 const none = (): string[] => [];
 
-function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: TerminalOptions): Content {
+function content(fact: TraceEvent, arrow: string, options: TerminalOptions): Content {
+  const { text, paint, details } = contentOf(fact, arrow, options);
+  if (fact.kind === "frame" || !HAN.test(text)) return { text, paint, details };
+  return { text: tidied(text), paint, details };
+}
+
+const HAN = /\p{Script=Han}/u;
+
+/** The parts of a Chinese sentence together: without spaces between Chinese characters, and with their punctuation. */
+function tidied(text: string): string {
+  return text
+    .replace(/(?<=\p{Script=Han}): |: (?=\p{Script=Han})/gu, "：")
+    .replace(/(?<=[\p{Script=Han}，；：。）]) (?=[\p{Script=Han}（])|(?<=[，；：。]) | (?=（)/gu, "");
+}
+
+function contentOf(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: TerminalOptions): Content {
   const event = say === undefined ? fact : translated(fact, say);
   // A trace file may request bodies in the events; the terminal shows them only at its own level.
   const bodies = verbosity >= 4 ? bodyLines : none;
@@ -132,7 +147,7 @@ function content(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: Ter
     case "step":
       return { text: event.title, paint: chalk.bold, details: (width) => upstreamLines(event.upstream, width) };
     case "request":
-      return { text: requestText(event, arrow), paint: asItIs, details: () => bodies(event) };
+      return { text: requestText(event, arrow, say), paint: asItIs, details: () => bodies(event) };
     case "rpc":
       return { text: rpcText(event, arrow), paint: asItIs, details: () => bodies(event) };
     case "decision":
@@ -185,10 +200,10 @@ function shown(text: string, { verbosity }: TerminalOptions): string {
   return verbosity >= 4 ? text : shortenWords(shortenLists(text));
 }
 
-function requestText(event: TraceEvent & { kind: "request" }, arrow: string): string {
+function requestText(event: TraceEvent & { kind: "request" }, arrow: string, say = asItIs): string {
   const answer = event.status === undefined ? (event.failure ?? "no answer") : String(event.status);
   const outcome = event.outcome === undefined ? "" : ` ${event.outcome}`;
-  return `${event.method} ${event.path} ${arrow} ${answer}${outcome} (${event.durationMs.toFixed(0)} ms, as ${event.identity})`;
+  return `${event.method} ${event.path} ${arrow} ${answer}${outcome} ${say(`(${event.durationMs.toFixed(0)} ms, as ${event.identity})`)}`;
 }
 
 function rpcText(event: TraceEvent & { kind: "rpc" }, arrow: string): string {

@@ -89,10 +89,12 @@ export class Sentences {
   }
 
   /** @returns undefined if a value is the rest of another sentence: then this would mix the languages */
-  #filled({ translation }: Form, values: readonly string[], depth: number): string | undefined {
+  #filled({ translation, literals }: Form, values: readonly string[], depth: number): string | undefined {
     // A single word is a name, even one that the catalogue has.
     const said = values.map((value) => (value.includes(" ") ? this.#translate(value, depth + 1) : value));
-    if (values.some((value, i) => said[i] === undefined && IS_REST.test(value))) return undefined;
+    const isPart = (value: string, i: number) =>
+      IS_REST.test(value) || (value.includes("; ") && literals[i + 1] !== "");
+    if (values.some((value, i) => said[i] === undefined && isPart(value, i))) return undefined;
     return translation.replace(/\{(\d+)\}/g, (_, number: string) => {
       const i = Number(number) - 1;
       return said[i] ?? values[i] ?? "";
@@ -116,7 +118,10 @@ const FEW_LETTERS = 6;
 
 /** Whether a short form fits a text on purpose: then all values but the last are single words. */
 function isLikely(form: Form, values: readonly string[]): boolean {
-  if (form.literals[0] !== "" || lettersOf(form) >= FEW_LETTERS) return true;
+  if (form.literals[0] !== "") return true;
+  // `2 pods, 3` of `2 pods, 3 containers` is a list, no value.
+  if (/, \d+$/.test(values[0] ?? "")) return false;
+  if (lettersOf(form) >= FEW_LETTERS) return true;
   const inside = form.literals.at(-1) === "" ? values.slice(0, -1) : values;
   return !inside.some((value) => value.includes(" "));
 }

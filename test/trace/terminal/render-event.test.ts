@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { Chalk } from "chalk";
-import { test } from "vitest";
-import type { TraceEvent } from "../../../src/trace/events.js";
-import { renderEvent } from "../../../src/trace/terminal/render-event.js";
+import { describe, test } from "vitest";
+import type { Fact, TraceEvent } from "../../../src/trace/events.js";
+import { factText, renderEvent } from "../../../src/trace/terminal/render-event.js";
 import { TerminalSink } from "../../../src/trace/terminal/terminal-sink.js";
 import { printable, wrap } from "../../../src/trace/terminal/text.js";
+import { sentencesIn } from "../../../src/util/i18n/sentences.js";
 
 const plain = { chalk: new Chalk({ level: 0 }), width: () => 80, unicode: false, verbosity: 4, startMs: 1000 } as const;
 const stamp = { seq: 1, id: "7", atMs: 2234, actor: "kubelet", level: 1 } as const;
@@ -157,6 +158,28 @@ const wraps = [
 for (const [text, width, want] of wraps) {
   test(`wrap ${JSON.stringify(text)} at ${width}`, () => assert.deepEqual(wrap(text, width), want));
 }
+
+describe("Chinese sentences keep together, with their punctuation; other text stays as it is", () => {
+  const state = { kind: "state", subject: "Node n1", from: "Pending", to: "Running" } as const;
+  const request = { kind: "request", method: "GET", path: "/x", server: "s", durationMs: 4, auditId: "a" } as const;
+  const rows: readonly (readonly [fact: Fact, text: string])[] = [
+    [{ ...state, what: "object" }, "Node n1：对象 Pending → Running"],
+    [{ ...state, subject: "streams of /exec/a", what: "" }, "/exec/a 的流：Pending → Running"],
+    [{ ...state, what: "", to: "Ready" }, "Node n1: Pending → Ready"],
+    [{ kind: "decision", what: "may create pods", why: "" }, "对 pods 有 create 权限"],
+    [{ ...request, status: 200, identity: "certificate n1" }, "GET /x → 200（4 ms，身份证书 n1）"],
+    [
+      { kind: "decision", what: "the container was running at the last relist and is exited now; exit code 137 (Error)", why: "" },
+      "上次 relist 时容器是 running，现在是 exited；退出码 137（Error）",
+    ],
+    [{ kind: "step", title: "2 pods, 2 sandboxes, 3 containers" }, "2 个 Pod，2 个 sandbox，3 个容器"],
+  ];
+  test.each(rows)("%j: %s", async (fact, text) => {
+    const chinese = await sentencesIn("zh");
+    const options = { ...plain, unicode: true, say: (one: string) => chinese?.say(one).replace("object", "对象") ?? one };
+    assert.equal(factText({ ...stamp, ...fact }, options).text, text);
+  });
+});
 
 test("printable: turns escapes and direction marks into text, keeps letters of any script", () => {
   assert.equal(printable("节点\u202e \u0007\r\n"), "节点\\x202e \\x07\\x0d\n");

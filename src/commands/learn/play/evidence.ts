@@ -2,9 +2,8 @@ import type { LabMessage } from "../../../lab/labs/session/message.js";
 import type { TraceEvent } from "../../../trace/events.js";
 import { factText } from "../../../trace/terminal/render-event.js";
 import { printable, shortIds } from "../../../trace/terminal/text.js";
-import type { Say } from "../../../util/i18n/catalogue.js";
 import { fitted, wrap } from "../../../util/text/text-width.js";
-import type { RenderOptions } from "./step-trace.js";
+import { type RenderOptions, withoutEnd } from "./step-trace.js";
 
 /** Of the column of times. */
 const TIME_WIDTH = 13;
@@ -62,12 +61,4 @@ function withoutPlace(fact: TraceEvent): TraceEvent {
   if (!("upstream" in fact)) return fact;
   const { upstream, ...rest } = fact;
   return rest;
-}
-
-/** The duration of a request explains nothing, and the actor shows whose request it is, except for a user's different identities. */
-function withoutEnd({ kind, actor }: TraceEvent, text: string, say: Say): string {
-  if (kind !== "request") return text;
-  return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, (_, name: string) =>
-    actor === "user" ? say("evidenceAs", { name }) : "",
-  );
 }

@@ -1,5 +1,6 @@
 import type { ChalkInstance } from "chalk";
 import type { LabMessage } from "../../../lab/labs/session/message.js";
+import type { TraceEvent } from "../../../trace/events.js";
 import { actorColour, signColour } from "../../../trace/terminal/colours.js";
 import { ACTOR_WIDTH, factText, TIME_WIDTH, timeColumn } from "../../../trace/terminal/render-event.js";
 import { wrappedTable } from "../../../trace/terminal/table.js";
@@ -52,6 +53,14 @@ export class ShownTrace {
   }
 }
 
+/** The duration of a request explains nothing, and the actor shows whose request it is, except for a user's different identities. */
+export function withoutEnd({ kind, actor }: TraceEvent, text: string, say: Say): string {
+  if (kind !== "request") return text;
+  return text.replace(/ \(\d+ ms, as ([^()]*?)(?: \(.*\))?\)$/, (_, name: string) =>
+    actor === "user" ? say("evidenceAs", { name }) : "",
+  );
+}
+
 /** A fact in short: its sentence, and below it the lines that the step is about. */
 function traceLines({ fact, afterMs, details }: LabMessage & { kind: "trace" }, options: RenderOptions): string[] {
   const { chalk, width, unicode } = options;
@@ -64,7 +73,8 @@ function traceLines({ fact, afterMs, details }: LabMessage & { kind: "trace" }, 
   const rows = fact.kind === "table" ? wrappedTable(fact, room).map(printable) : [];
   const below = [...details, ...rows].flatMap(inLines).map((line) => chalk.dim(line));
   // The further lines of a note are commands to paste, which the lab's shell does not need.
-  const [first = "", ...rest] = [...inLines(text.split("\n")[0] ?? ""), ...below];
+  const [sentence = ""] = withoutEnd(fact, text, options.say).split("\n");
+  const [first = "", ...rest] = [...inLines(sentence), ...below];
   const time = chalk.dim(timeColumn(afterMs));
   const head = `${time} ${actorColour(fact.actor, chalk)(fact.actor.padEnd(ACTOR_WIDTH))}`;
   const lead = `${head} ${signColour(fact, chalk)(sign.padEnd(1))} `;
