@@ -6,6 +6,9 @@ import { valuesOf } from "./values.js";
 
 const PROGRAM_FLAGS = wordsAlone(["--help", "--version"]);
 
+/** bash writes words into the line as they are, so that no other one is offered: a shell would expand or split it. */
+const PLAIN = /^[\w.,:=@%+/-]+$/;
+
 /**
  * The answer to a shell's script: a candidate per line with a tab before its description, or `:files` or `:folders`.
  * Only the command that the line names is loaded.
@@ -23,7 +26,7 @@ export async function complete(words: readonly string[], edge: ProgramEdge): Pro
   if (typeof found === "string") return `:${found}\n`;
   const begins = ({ value }: Candidate) => value.toLowerCase().startsWith(current.toLowerCase());
   return found
-    .filter(begins)
+    .filter((one) => begins(one) && PLAIN.test(one.value))
     .map(({ value, about }) => `${value}\t${about}\n`)
     .join("");
 }

@@ -1,14 +1,17 @@
 /** bash 3.2 and newer. The answer is a word and a description per line, or `:files` or `:folders`. */
 const BASH = `# bash completion for kubelab: source <(kubelab completion bash)
 _kubelab() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" answer IFS=$'\\n'
+  local current="\${COMP_WORDS[COMP_CWORD]}" answer line IFS=$'\\n'
   [ "$current" = "=" ] && current=""
   answer=$("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
   case "$answer" in
-    :files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")) ;;
-    :folders) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$current")) ;;
-    *) COMPREPLY=($(printf '%s\\n' "$answer" | cut -f 1)) ;;
+    :files) compopt -o filenames 2>/dev/null; answer=$(compgen -f -- "$current") ;;
+    :folders) compopt -o filenames 2>/dev/null; answer=$(compgen -d -- "$current") ;;
+    *) answer=$(printf '%s\\n' "$answer" | cut -f 1) ;;
   esac
+  # Line by line: COMPREPLY=(...) would expand a name such as *.
+  COMPREPLY=()
+  while read -r line; do [ -z "$line" ] || COMPREPLY+=("$line"); done <<< "$answer"
 }
 complete -F _kubelab kubelab`;
 

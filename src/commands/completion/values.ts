@@ -30,13 +30,12 @@ async function labs(): Promise<Candidate[]> {
   return (await openLibrary()).summaries.map(({ id, title }) => ({ value: id, about: title.en }));
 }
 
-/** Topics of one word, because a shell would split the others. */
 async function topics(): Promise<Candidate[]> {
   const { openTopics } = await import("../explain/open-topics.js");
   const names = (await openTopics("en")).flatMap(({ topics }) =>
     topics.flatMap(({ name, also = [] }) => [name, ...also]),
   );
-  return wordsAlone(names.filter((name) => /^[\w-]+$/.test(name)));
+  return wordsAlone(names);
 }
 
 async function images(): Promise<Candidate[]> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, test } from "vitest";
 import { newHome } from "../../support/cli-process.js";
@@ -47,6 +47,19 @@ suiteNeeding(["bash"], "bash", () => {
   ] as const) {
     test(`${words.join(" ")}: ${want.join(", ") || "nothing"}`, () => assert.deepEqual(offered(words), want));
   }
+
+  test("names of files and clusters that a shell would expand are offered as they are, or not at all", () => {
+    const names = ["h*", "h$(touch pwned)", "h`touch pwned`", 'h"q', "h[ab]", " h", "h\\n"];
+    for (const name of names) writeFileSync(join(home, name), "");
+    const clusters = join(home, "state", "kubelab", "clusters");
+    mkdirSync(clusters, { recursive: true });
+    const state = { pid: process.pid, startedAt: "", server: "https://127.0.0.1:1" };
+    for (const name of ["h$(touch pwned)", "h*"]) writeFileSync(join(clusters, `${name}.json`), JSON.stringify(state));
+    assert.deepEqual(offered(["trace", "view", "h"]).sort(), names.filter((name) => name.startsWith("h")).sort());
+    assert.deepEqual(offered(["trace", "view", " h"]), [" h"]);
+    assert.deepEqual(offered(["lease", "--cluster", "h"]), []);
+    assert.ok(!existsSync(join(home, "pwned")));
+  });
 });
 
 for (const shell of ["zsh", "fish"] as const) {
