@@ -31,7 +31,7 @@ export async function proxyPlain(
   const isChunked = request.headers["transfer-encoding"] !== undefined;
   const headers = {
     ...forwardedHeaders(request),
-    "X-Forwarded-Uri": exchange.info.path,
+    "X-Forwarded-Uri": headerValue("X-Forwarded-Uri", exchange.info.path),
     // Node sends the body of a GET, DELETE or OPTIONS without its length if no header announces a body.
     ...(isChunked ? { "Transfer-Encoding": "chunked" } : {}),
   };
@@ -47,6 +47,13 @@ export async function proxyPlain(
   if (answer.type === "response") return passOn(exchange, answer.response, sourceOf(exchange, target));
   answer.socket.destroy();
   throw unreachable("the backend upgraded a plain request");
+}
+
+/** UTF-8, as Go writes it. @throws StatusError 503 for what no header can have, in the words of Go's net/http */
+function headerValue(name: string, text: string): string {
+  const isValid = [...text].every((one) => one === "\t" || (one >= " " && one !== "\x7f"));
+  if (!isValid) throw unreachable(`net/http: invalid header field value for "${name}"`);
+  return Buffer.from(text).toString("latin1");
 }
 
 /** Mirrors Transport.RoundTrip in k8s.io/apimachinery/pkg/util/proxy/transport.go. */

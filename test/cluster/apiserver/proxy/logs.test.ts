@@ -202,6 +202,13 @@ describe("the proxy to nodes and pods", () => {
     const { "x-mine": mine, "x-forwarded-for": by, "x-forwarded-uri": uri, authorization } = one?.headers ?? {};
     assert.deepEqual([mine, by, uri], ["1", "127.0.0.1", "/api/v1/nodes/n/proxy/run/a b/"]);
     assert.equal(authorization, undefined);
+    const other = await lab.face.ask("/api/v1/nodes/n/proxy/run/%E6%BC%A2");
+    assert.deepEqual([other.status, lab.kubelet.asked[1]?.url], [201, "/run/%E6%BC%A2"]);
+    const seen = String(lab.kubelet.asked[1]?.headers["x-forwarded-uri"]);
+    assert.equal(Buffer.from(seen, "latin1").toString(), "/api/v1/nodes/n/proxy/run/漢");
+    const broken = await lab.face.ask("/api/v1/nodes/n/proxy/run/%0A");
+    const why = 'error trying to reach service: net/http: invalid header field value for "X-Forwarded-Uri"';
+    assert.deepEqual([broken.status, broken.status === 503 && JSON.parse(broken.text).message], [503, why]);
   });
 
   const table = [
