@@ -1,3 +1,4 @@
+import type { ChalkInstance } from "chalk";
 import type { Command } from "commander";
 import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../../testbed/context.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
@@ -20,6 +21,8 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   readonly resultSay: Say | undefined;
   /** the live page of --ui; undefined without the flag */
   readonly ui: Pick<LiveServer, "present" | "write" | "level"> | undefined;
+  /** The colours of a stream; level 0: none. */
+  chalk(stream: "stdout" | "stderr"): ChalkInstance;
   /** Writes a line to stderr. */
   notice(line: string): void;
   /** Writes a result to stdout: its text, or under --json one JSON document. */
@@ -58,6 +61,8 @@ export interface CommandResult {
   readonly json: unknown;
   /** the text has sentences, which are translated, and wrapped for a terminal; default: text to paste or to parse */
   readonly isProse?: boolean;
+  /** the text has colours, and is safe to print */
+  readonly isPainted?: boolean;
   /** for a text that is wrapped or not English: its unwrapped lines, in English and as shown */
   readonly lines?: UnbrokenLines;
 }

@@ -1,5 +1,9 @@
+import { Chalk, type ChalkInstance } from "chalk";
 import type { ProcessStreams } from "../../testbed/context.js";
-import { wrap } from "../../trace/terminal/text.js";
+import type { TraceEvent } from "../../trace/events.js";
+import { actorColour, signColour } from "../../trace/terminal/colours.js";
+import { signOf } from "../../trace/terminal/render-event.js";
+import { printable, wrap } from "../../trace/terminal/text.js";
 
 /** One step of a chain, in words. */
 export interface NumberedStep {
@@ -12,7 +16,12 @@ export interface NumberedStep {
   readonly text: string;
   /** lines below it: why, constants, upstream file */
   readonly more: readonly string[];
+  /** gives the step the sign and the colours that a trace has */
+  readonly event?: TraceEvent | undefined;
 }
+
+/** without colours, as for a file */
+const PLAIN = new Chalk({ level: 0 });
 
 /** The least width of the text column, also next to long names. */
 const MIN_WIDTH = 30;
@@ -36,18 +45,29 @@ function actorWidthOf(steps: readonly Pick<NumberedStep, "actor">[]): number {
  * Steps as lines: `  7 ←5     0.012 kubelet    Sync pod default/web`, where the second number is that of the step's cause. A list in
  * which each step caused the next has no such numbers. Pure.
  */
-export function numberedLines(steps: readonly NumberedStep[], columns: number, unicode: boolean): string[] {
+export function numberedLines(
+  steps: readonly NumberedStep[],
+  columns: number,
+  unicode: boolean,
+  chalk: ChalkInstance = PLAIN,
+): string[] {
   const hasCauses = steps.some(({ because }) => because !== undefined);
   const actorWidth = actorWidthOf(steps);
-  return steps.flatMap(({ number, because = 0, atMs, actor, text, more }) => {
+  return steps.flatMap(({ number, because = 0, atMs, actor, text, more, event }) => {
     const cause = because === 0 ? "" : `${unicode ? "←" : "<"}${because}`;
     const times = (atMs / 1000).toFixed(3).padStart(7);
-    const head = `${String(number).padStart(3)} ${hasCauses ? `${cause.padEnd(4)} ` : ""}${times} ${actor.padEnd(actorWidth)} `;
-    const width = Math.max(MIN_WIDTH, columns - head.length);
-    const [first = "", ...rest] = [
-      ...wrap(text, width),
-      ...more.flatMap((line) => wrap(line, width - 2).map((one) => `  ${one}`)),
-    ];
-    return [head + first, ...rest.map((line) => " ".repeat(head.length) + line)];
+    const numbers = `${String(number).padStart(3)} ${hasCauses ? `${cause.padEnd(4)} ` : ""}${times} `;
+    const name = `${actor.padEnd(actorWidth)} `;
+    const sign = event === undefined ? "" : `${signOf(event, unicode)} `;
+    const indent = numbers.length + name.length + sign.length;
+    const width = Math.max(MIN_WIDTH, columns - indent);
+    const lines = wrap(printable(text), width).map((line) => (event?.kind === "step" ? chalk.bold(line) : line));
+    const below = more.flatMap((line) => wrap(printable(line), width - 2).map((one) => chalk.dim(`  ${one}`)));
+    const [first = "", ...rest] = [...lines, ...below];
+    const head =
+      event === undefined
+        ? numbers + name
+        : chalk.dim(numbers) + actorColour(event.actor, chalk)(name) + signColour(event, chalk)(sign);
+    return [head + first, ...rest.map((line) => " ".repeat(indent) + line)];
   });
 }

@@ -1,3 +1,4 @@
+import { Chalk, type ChalkInstance } from "chalk";
 import { asItIs } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
@@ -20,22 +21,23 @@ export function worded(
 /** A width at which nothing wraps. */
 const UNBROKEN = 10_000;
 
+/** without colours, for a lab's patterns */
+const PLAIN = new Chalk({ level: 0 });
+
 /**
- * A result in the language of stdout's reader. JSON is English; a lab gets the lines in both languages, because its patterns are English.
- * @param resultIn makes it for a width and a language; undefined: English
+ * A result in the language and colours of stdout's reader. JSON is English; a lab gets the lines in both languages, because its patterns are
+ * English.
+ * @param resultIn makes it for a width, colours and a language; undefined: English
  */
 export function inLanguage(
-  { resultSay: say, streams }: Pick<CliContext, "resultSay" | "streams">,
-  resultIn: (columns: number, say?: Say) => CommandResult,
-): CommandResult {
-  const columns = resultColumns(streams);
-  const english = resultIn(columns);
-  const lines = (result: CommandResult) => result.text.split("\n");
-  const unbroken = lines(resultIn(UNBROKEN));
-  if (say === undefined) return { ...english, lines: { english: unbroken, shown: unbroken } };
-  return {
-    text: resultIn(columns, say).text,
-    json: english.json,
-    lines: { english: unbroken, shown: lines(resultIn(UNBROKEN, say)) },
-  };
+  context: Pick<CliContext, "resultSay" | "streams" | "chalk">,
+  resultIn: (columns: number, chalk: ChalkInstance, say?: Say) => CommandResult,
+): PrintedResult {
+  const { resultSay: say } = context;
+  const columns = resultColumns(context.streams);
+  const lines = (language?: Say) => resultIn(UNBROKEN, PLAIN, language).text.split("\n");
+  const english = lines();
+  const { text } = resultIn(columns, context.chalk("stdout"), say);
+  const { json } = resultIn(columns, PLAIN);
+  return { text, json, isPainted: true, lines: { english, shown: say === undefined ? english : lines(say) } };
 }

@@ -162,15 +162,17 @@ export class CliSession implements CliContext {
   }
 
   print(result: PrintedResult): void {
-    const { json, isProse = false } = result;
+    const { json, isProse = false, isPainted = false } = result;
     const { text: plain, lines } = worded(result, this.#resultSay);
     if (lines !== undefined && this.#output.json !== true) this.onLines?.(lines);
     this.#running?.calm?.flush();
     const { stdout } = this.streams;
     const wrapped = (line: string) => (isProse && stdout.isTTY ? wrapBelowLabel(line, columnsOf(stdout)) : [line]);
     // Names come from servers and runtimes. A pipe gets them unchanged.
-    const shown = stdout.isTTY ? printable(plain) : plain;
-    const text = this.#output.json ? JSON.stringify(json, null, 2) : shown.split("\n").flatMap(wrapped).join("\n");
+    const shown = (stdout.isTTY && !isPainted ? printable(plain) : plain).split("\n").flatMap(wrapped);
+    // The first line of prose is the result.
+    if (isProse) shown[0] = this.chalk("stdout").bold(shown[0]);
+    const text = this.#output.json ? JSON.stringify(json, null, 2) : shown.join("\n");
     if (text !== "") this.#progressLine().write(text.endsWith("\n") ? text : `${text}\n`, stdout);
   }
 

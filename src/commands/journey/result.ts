@@ -1,4 +1,6 @@
+import type { ChalkInstance } from "chalk";
 import type { Target } from "../../testbed/target/target.js";
+import type { TraceEvent } from "../../trace/events.js";
 import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { counted } from "../../util/text/counted.js";
@@ -12,6 +14,8 @@ export interface Journey {
   /** `from the request to Running` */
   readonly title: string;
   readonly steps: readonly JourneyStep[];
+  /** the fact of a step */
+  readonly factOf: (id: string) => TraceEvent | undefined;
   /** from the first step until the object was seen there */
   readonly tookMs: number;
   /** false: the servers run elsewhere, and their facts are in no trace of this command */
@@ -22,6 +26,9 @@ interface ResultOptions {
   readonly target: Target;
   readonly explains: boolean;
   readonly columns: number;
+  readonly chalk: ChalkInstance;
+  /** with each fact as the trace has it */
+  readonly isDetailed: boolean;
   /** the language of the text around the steps; default: English */
   readonly say?: Say | undefined;
   /** false: ASCII only */
@@ -45,16 +52,12 @@ export function journeyResult(
   return { text: text.trimEnd(), json };
 }
 
-function wayLines(
-  what: string,
-  { title, steps, tookMs, isWhole }: Journey,
-  { target, explains, columns, unicode, say = asItIs }: ResultOptions,
-): string[] {
+function wayLines(what: string, { title, steps, tookMs, isWhole, factOf }: Journey, options: ResultOptions): string[] {
+  const { target, columns, chalk, unicode, say = asItIs } = options;
   const took = `in ${(tookMs / 1000).toFixed(3)} s, ${counted(steps.length, "step")}`;
-  const head = `${what}: ${say(title)} ${say(took)}`;
-  const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
-  const numbered = steps.map((step) => ({ ...asNumbered(step, explains), text: inAscii(step.text) }));
-  const lines = numberedLines(numbered, columns, unicode);
+  const head = chalk.bold(`${what}: ${say(title)} ${say(took)}`);
+  const numbered = steps.map((step) => asNumbered(step, factOf(step.fact), options));
+  const lines = numberedLines(numbered, columns, unicode, chalk);
   if (isWhole) return [head, ...lines];
   const where =
     target.kind === "joined"
@@ -63,7 +66,16 @@ function wayLines(
   return [head, ...lines, say(`Not seen here: what API server, scheduler, kubelet and runtime did; ${where}.`)];
 }
 
-function asNumbered({ upstream, why, ...step }: JourneyStep, explains: boolean): NumberedStep {
-  const source = upstream === undefined ? [] : [`${upstream.file} ${upstream.func}`];
-  return { ...step, more: explains ? [...(why === undefined ? [] : [why]), ...source] : [] };
+function asNumbered(
+  { number, because, atMs, actor, text, upstream, why, detail }: JourneyStep,
+  event: TraceEvent | undefined,
+  { explains, isDetailed, unicode }: ResultOptions,
+): NumberedStep {
+  const inAscii = (line: string) => (unicode ? line : line.replaceAll("→", "->").replaceAll("…", "..."));
+  const more = [
+    ...(isDetailed && detail !== text ? [detail] : []),
+    ...(explains && why !== undefined ? [why] : []),
+    ...(explains && upstream !== undefined ? [`${upstream.file} ${upstream.func}`] : []),
+  ];
+  return { ...{ number, because, atMs, actor, event }, text: inAscii(text), more: more.map(inAscii) };
 }

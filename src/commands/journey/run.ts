@@ -1,3 +1,4 @@
+import type { ChalkInstance } from "chalk";
 import type { KubeList, KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
@@ -7,6 +8,7 @@ import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { versionOf } from "../../trace/scope.js";
+import { asItIs } from "../../trace/translated.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -35,6 +37,7 @@ export interface JourneyPlan {
   readonly target: TargetOptions;
 }
 
+const UNTIL_GONE = "from the request until it is gone";
 /** A run that reports more than this is cut off. */
 const MAX_FACTS = 200_000;
 
@@ -69,7 +72,13 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const first = [...facts];
     const named = (options.verbosity ?? 1) >= 2;
     const way = isPod ? "from the request to Running" : "from the request to Available";
-    const ways = [(say?: Say) => journeyOf(way, first, created, running, say, named)];
+    const object = `${manifest.kind.toLowerCase()} ${manifest.namespace}/${manifest.name}`;
+    const { resultSay: toReader = asItIs } = context;
+    const tell = ({ title, steps }: Journey) =>
+      trace.emit(storyOf(toReader(`${object}: ${title}`), steps), { actor: "user" });
+    const life = (say?: Say, isWhole = named) => journeyOf(way, first, created, running, say, isWhole);
+    tell(life(context.resultSay, false));
+    const ways = [life];
     if (options.delete === true) {
       facts.length = 0;
       const going = await start(isPod ? gonePod(manifest) : gonePods(manifest));
@@ -79,15 +88,15 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
         signal: context.signal,
       });
       const gone = await wait(going);
-      ways.push((say) => journeyOf("from the request until it is gone", facts, undefined, gone, say, named));
+      const last = (say?: Say, isWhole = named) => journeyOf(UNTIL_GONE, facts, undefined, gone, say, isWhole);
+      tell(last(context.resultSay, false));
+      ways.push(last);
     }
-    const object = `${manifest.kind.toLowerCase()} ${manifest.namespace}/${manifest.name}`;
-    for (const { title, steps } of ways.map((way) => way(context.resultSay)))
-      trace.emit(storyOf(`${object}: ${title}`, steps), { actor: "user" });
-    const common = { target, explains: options.explain === true, unicode: hasUnicode(context.env) };
-    const resultIn = (columns: number, say?: Say) => {
+    const unicode = hasUnicode(context.env);
+    const common = { target, explains: options.explain === true, isDetailed: named, unicode };
+    const resultIn = (columns: number, chalk: ChalkInstance, say?: Say) => {
       const shown = ways.map((way) => way(say));
-      return journeyResult(manifest, shown, { ...common, columns, say });
+      return journeyResult(manifest, shown, { ...common, columns, chalk, say });
     };
     context.print(inLanguage(context, resultIn));
   });
@@ -203,10 +212,11 @@ function journeyOf(
       event.actor === "user" &&
       (begins === undefined ? event.method === "DELETE" : event.version === begins),
   );
-  if (root === undefined) return { title, steps: [], tookMs: 0, isWhole: false };
+  const factOf = (id: string) => graph.get(id);
+  if (root === undefined) return { title, steps: [], factOf, tookMs: 0, isWhole: false };
   const version = versionOf(last);
   const stored = facts.find((event) => event.kind === "state" && event.version === version);
   const until = stored ?? facts.find((event) => event.kind === "watch" && event.causedBy === version);
   const steps = journeySteps(graph, root, until, say, named);
-  return { title, steps, tookMs: (until ?? root).atMs - startMs(root), isWhole: stored !== undefined };
+  return { title, steps, factOf, tookMs: (until ?? root).atMs - startMs(root), isWhole: stored !== undefined };
 }

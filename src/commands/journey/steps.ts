@@ -1,15 +1,13 @@
-import type { Actor, StoryFact, TraceEvent, Upstream } from "../../trace/events.js";
+import type { Actor, StoryFact, StoryStep, TraceEvent } from "../../trace/events.js";
 import { startMs, type TraceGraph } from "../../trace/graph/graph.js";
-import { plainText } from "../../trace/terminal/options.js";
-import { factText } from "../../trace/terminal/render-event.js";
+import { CHANNEL } from "../../trace/story/reasons.js";
+import { isEffect, roleInLife } from "../../trace/story/roles.js";
+import { ownText, storyStep } from "../../trace/story/step.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
-import { CHANNEL, upstreamOf, whyOf } from "./explain.js";
 
 /** One step of an object's life. */
-export interface JourneyStep {
-  /** the id of its fact */
-  readonly fact: string;
+export interface JourneyStep extends StoryStep {
   /** 1, 2, 3, ... in the order in which the steps began */
   readonly number: number;
   /** the number of the step that caused it; 0: the cause is not a step of the journey */
@@ -19,83 +17,85 @@ export interface JourneyStep {
   readonly actor: Actor;
   /** the node or the controller */
   readonly instance?: string;
-  readonly text: string;
-  readonly why?: string;
-  readonly upstream?: Upstream;
+  /** the fact as the trace has it: the request with its answer, the call */
+  readonly detail: string;
 }
-
-/** Calls that only read. */
-const LOOKING = /^(?:List|Version$|Status$|ImageStatus$|.*Status$)/;
-const TEXT = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
 
 /**
  * The steps that a request caused, in the order in which they began.
  * @param until the last step; undefined: all of them
  * @param say the language of the texts; default: English
- * @param named with what only names a function on the way
+ * @param isWhole with all that the request caused, not only the story
  */
 export function journeySteps(
   graph: TraceGraph,
   root: TraceEvent,
   until: TraceEvent | undefined,
   say?: Say,
-  named = false,
+  isWhole = false,
 ): JourneyStep[] {
   const places = placesOf(graph, root);
-  const isInTime = (event: TraceEvent) => until === undefined || inOrder(places, event, until) <= 0;
-  const told = [...places.keys()].filter((event) => event === root || (isTold(event, named) && isInTime(event)));
-  told.sort((a, b) => inOrder(places, a, b));
-  const numbers = new Map(told.map((event, i) => [event, i + 1]));
-  return told.map((event, i) => {
+  const inTime = [...places.keys()].filter(
+    (event) => event === root || until === undefined || inOrder(places, event, until) <= 0,
+  );
+  const told = new Set(
+    isWhole ? inTime.filter((event) => event === root || isShown(event)) : story(graph, inTime, until),
+  );
+  told.add(root);
+  const steps = [...told].sort((a, b) => inOrder(places, a, b));
+  const numbers = new Map(steps.map((event, i) => [event, i + 1]));
+  return steps.map((event, i) => {
     const cause = graph.chainOf(event).findLast((one) => one !== event && numbers.has(one));
-    const english = whyOf(event);
-    const why = english === undefined || say === undefined ? english : say(english);
-    const upstream = upstreamOf(event);
     return {
-      fact: event.id,
+      ...storyStep(
+        event,
+        graph.effectsOf(event).find((one) => isEffect(one, event)),
+        say,
+      ),
       number: i + 1,
       because: (cause && numbers.get(cause)) ?? 0,
       atMs: (places.get(event)?.atMs ?? 0) - startMs(root),
       actor: event.actor,
-      ...(event.instance === undefined ? {} : { instance: event.instance }),
-      text: factText(event, { ...TEXT, ...defined({ say }) }).text,
-      ...(why === undefined ? {} : { why }),
-      ...(upstream === undefined ? {} : { upstream }),
+      ...defined({ instance: event.instance }),
+      detail: ownText(event, say),
     };
   });
 }
 
 /** The steps as the trace's story. */
 export function storyOf(title: string, steps: readonly JourneyStep[]): StoryFact {
-  const told = steps.map(({ fact, text, why, upstream }) => ({ fact, text, ...defined({ why, upstream }) }));
+  const told = steps.map(({ fact, text, why, topic, upstream }) => ({
+    fact,
+    text,
+    ...defined({ why, topic, upstream }),
+  }));
   return { kind: "story", title, steps: told };
 }
 
-/** Their decisions count as steps of a pod's life, even if a command shows them only at a higher level. */
-const DECIDERS: ReadonlySet<Actor> = new Set(["controller", "scheduler"]);
+/** The steps of the life, and the facts between them that lead from one to the next. */
+function* story(graph: TraceGraph, facts: readonly TraceEvent[], until: TraceEvent | undefined): Generator<TraceEvent> {
+  for (const event of facts) {
+    if (event !== until && roleInLife(event) !== "step" && !isOnlyWitness(graph, event)) continue;
+    yield* graph.chainOf(event).filter((one) => roleInLife(one) === "link" && facts.includes(one));
+    yield event;
+  }
+}
 
 /** Reads and the API server's own stages would hide the rest. */
-function isTold(event: TraceEvent, named: boolean): boolean {
-  switch (event.kind) {
-    case "request":
-      return event.method !== "GET" && !/\/events(?:\/|\?|$)/.test(event.path);
-    case "rpc":
-      return !LOOKING.test(event.method);
-    case "decision":
-      return event.auditId === undefined && (event.level <= 2 || DECIDERS.has(event.actor));
-    case "state":
-      return !event.subject.startsWith("events ");
-    case "watch":
-      return event.resource !== "events";
-    case "step":
-    case "event":
-    case "error":
-      return event.level <= 3;
-    case "note":
-      return CHANNEL.test(event.text) || (named && event.upstream !== undefined && event.level <= 3);
-    default:
-      return false;
-  }
+function isShown(event: TraceEvent): boolean {
+  if (roleInLife(event) !== undefined) return true;
+  const { kind, level } = event;
+  if (kind === "request") return event.method !== "GET" && !/\/events(?:\/|\?|$)/.test(event.path);
+  if (kind === "state") return !event.subject.startsWith("events ");
+  if (kind === "note") return CHANNEL.test(event.text) || (event.upstream !== undefined && level <= 3);
+  if (kind === "decision") return event.auditId === undefined && level <= 2;
+  return level <= 3 && (kind === "step" || kind === "event" || kind === "error");
+}
+
+/** Only watch events show the work of servers without a trace: what they stored is in none. */
+function isOnlyWitness(graph: TraceGraph, event: TraceEvent): boolean {
+  const isWatched = event.kind === "watch" && /^(?:pods|deployments)$/.test(event.resource);
+  return isWatched && event.causedBy !== undefined && graph.causeOf(event)?.kind !== "state";
 }
 
 /** When a fact began, and the number of causes before it. */
@@ -112,11 +112,8 @@ function placesOf(graph: TraceGraph, root: TraceEvent): Map<TraceEvent, Place> {
     const causeMs = cause === undefined ? undefined : places.get(cause)?.atMs;
     places.set(event, { atMs: Math.max(startMs(event), causeMs ?? 0), depth });
   }
-  // Only watch events show the work of servers without a trace.
   for (const event of graph.events) {
-    if (event.kind !== "watch" || !/^(?:pods|deployments)$/.test(event.resource) || !graph.hasUnobservedCause(event))
-      continue;
-    if (event.atMs >= startMs(root)) places.set(event, { atMs: event.atMs, depth: 1 });
+    if (isOnlyWitness(graph, event) && event.atMs >= startMs(root)) places.set(event, { atMs: event.atMs, depth: 1 });
   }
   return places;
 }

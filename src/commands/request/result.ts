@@ -1,4 +1,5 @@
-import type { RequestFact } from "../../trace/events.js";
+import type { ChalkInstance } from "chalk";
+import type { RequestFact, TraceEvent } from "../../trace/events.js";
 import { upstreamLine } from "../../trace/terminal/render-event.js";
 import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
@@ -12,6 +13,9 @@ const MAX_LINES = 2;
 
 interface Style {
   readonly columns: number;
+  readonly chalk: ChalkInstance;
+  /** the fact of a step */
+  readonly factOf: (id: string) => TraceEvent | undefined;
   /** the language of the text around the steps; default: English */
   readonly say?: Say | undefined;
   /** false: ASCII only */
@@ -23,16 +27,26 @@ export function requestResult(
   fact: RequestFact,
   message: string | undefined,
   steps: readonly WayStep[],
-  { columns, unicode, say = asItIs }: Style,
+  { columns, chalk, factOf, unicode, say = asItIs }: Style,
 ): CommandResult {
   const { method, path, status, durationMs, auditId } = fact;
   const took = `${(durationMs / 1000).toFixed(3)} s`;
-  const head = `${method} ${path}: ${status} ${say(`in ${took}, ${counted(steps.length, "step")}`)}`;
+  const head = chalk.bold(`${method} ${path}: ${status} ${say(`in ${took}, ${counted(steps.length, "step")}`)}`);
   const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
-  const shown = steps.map((step) => ({ ...step, actor: step.part, text: inAscii(step.text) }));
-  const width = widthBelow(shown, columns);
+  const shown = steps.map((step) => ({
+    ...step,
+    actor: step.part,
+    text: inAscii(step.text),
+    event: factOf(step.fact),
+  }));
+  // The sign takes two columns.
+  const width = widthBelow(shown, columns) - 2;
   const numbered = shown.map((step) => ({ ...step, more: detailsOf(step, width, unicode ? "…" : "...") }));
-  const lines = [head, ...numberedLines(numbered, columns, unicode), ...(message === undefined ? [] : [say(message)])];
+  const lines = [
+    head,
+    ...numberedLines(numbered, columns, unicode, chalk),
+    ...(message === undefined ? [] : [chalk.red(say(message))]),
+  ];
   return { text: lines.join("\n"), json: { request: { method, path, status, auditId, durationMs, message }, steps } };
 }
 

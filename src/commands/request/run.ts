@@ -1,4 +1,5 @@
 import assert from "node:assert";
+import type { ChalkInstance } from "chalk";
 import type { ControlPlane } from "../../cluster/control-plane/control-plane.js";
 import { isSuccess, statusMessage } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient, KubeResponse, RestConfig } from "../../staging/client-go/rest/client.js";
@@ -28,7 +29,7 @@ import {
   watchedCollection,
 } from "./plan.js";
 import { requestResult } from "./result.js";
-import { isDispatch, wayOf } from "./way.js";
+import { isDispatch, storyOf, wayOf } from "./way.js";
 
 export interface RequestOptions extends AskedOptions, EtcdOptions, OutputOptions {
   readonly as?: string;
@@ -104,8 +105,10 @@ export async function followRequest(
   const problem = problemOf(response);
   const unicode = hasUnicode(context.env);
   const named = (options.verbosity ?? 1) >= 2;
-  const resultIn = (columns: number, say?: Say) =>
-    requestResult(request, problem, wayOf(facts, request, say, named), { columns, unicode, say });
+  const factOf = (id: string) => facts.find((event) => event.id === id);
+  const resultIn = (columns: number, chalk: ChalkInstance, say?: Say) =>
+    requestResult(request, problem, wayOf(facts, request, say, named), { columns, chalk, unicode, factOf, say });
+  trace.emit(storyOf(wayOf(facts, request, context.resultSay)), { actor: "user" });
   context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }

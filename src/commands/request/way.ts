@@ -1,11 +1,14 @@
-import type { Change, TraceEvent, Upstream } from "../../trace/events.js";
+import type { Change, StoryFact, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
+import { storyStep } from "../../trace/story/step.js";
 import { translated } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 
 /** One stage of a request in the API server. */
 export interface WayStep {
+  /** the id of its fact */
+  readonly fact: string;
   readonly number: number;
   /** since the client sent the request */
   readonly atMs: number;
@@ -30,7 +33,7 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The API server's facts about a request and about the watch event of the stored version, in order. An unanswered
+ * A request, the API server's facts about it and about the watch event of the stored version, in order. An unanswered
  * request has the stages that it reached.
  * @param say the language of the texts; default: English
  * @param named with what only names a function on the way
@@ -44,10 +47,13 @@ export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: S
     ...stored.flatMap((event) => graph.effectsOf(event).filter((one) => one.kind === "decision" && isDispatch(one))),
   ]);
   const beganMs = startMs(request);
-  return facts
+  const { upstream: _handler, ...sent } = storyStep(request, undefined, say);
+  const stages = facts
     .filter((event) => all.has(event) && (named || event.kind !== "note"))
-    .flatMap((event) => stageOf(say === undefined ? event : translated(event, say)) ?? [])
-    .map(({ atMs, ...stage }, i) => ({ number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage }));
+    .flatMap((event) => stageOf(say === undefined ? event : translated(event, say)) ?? []);
+  return [{ ...sent, atMs: beganMs, part: "client" }, ...stages].map(({ atMs, ...stage }, i) => {
+    return { number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage };
+  });
 }
 
 /** Whether a step names the watches that got an event. */
@@ -56,20 +62,33 @@ export function isDispatch({ upstream }: Pick<WayStep, "upstream">): boolean {
 }
 
 function stageOf(event: TraceEvent): Omit<WayStep, "number"> | undefined {
+  const fact = event.id;
   if (event.kind === "state") {
     const { upstream, atMs, from, to } = event;
     const text = `${event.subject}: ${event.what} ${from === undefined ? "" : `${from} → `}${to}`;
-    return { atMs, part: partOf(upstream), text, ...defined({ upstream }) };
+    return { fact, atMs, part: partOf(upstream), text, ...defined({ upstream }) };
   }
   if (event.kind === "note" && event.upstream !== undefined) {
     const { upstream, atMs, text } = event;
-    return { atMs, part: partOf(upstream), text, upstream };
+    return { fact, atMs, part: partOf(upstream), text, upstream };
   }
   if (event.kind !== "decision") return undefined;
   const { upstream, atMs, what: text, why, changes } = event;
-  return { atMs, part: partOf(upstream), text, ...defined({ why: why === "" ? undefined : why, changes, upstream }) };
+  return {
+    fact,
+    atMs,
+    part: partOf(upstream),
+    text,
+    ...defined({ why: why === "" ? undefined : why, changes, upstream }),
+  };
 }
 
 function partOf(upstream: Upstream | undefined): string {
   return PARTS.find(([pattern]) => pattern.test(upstream?.file ?? ""))?.[1] ?? "server";
+}
+
+/** The stages as the trace's story. */
+export function storyOf(steps: readonly WayStep[]): StoryFact {
+  const stages = steps.map(({ fact, text, why, upstream }) => ({ fact, text, ...defined({ why, upstream }) }));
+  return { kind: "story", title: steps[0]?.text ?? "", steps: stages };
 }

@@ -26,7 +26,7 @@ export function actorColour(actor: Actor, chalk: ChalkInstance): ChalkInstance {
 /** The call failed without an answer from the runtime. */
 const RUNTIME_GONE = new Set(["Unavailable", "DeadlineExceeded"]);
 
-/** The sign shows the outcome: green for success and Ready, yellow for warnings, red for failures. */
+/** The sign shows the outcome: green for what is good, yellow for warnings, red for failures. */
 export function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstance {
   switch (event.kind) {
     case "request":
@@ -40,10 +40,25 @@ export function signColour(event: TraceEvent, chalk: ChalkInstance): ChalkInstan
     case "error":
       return chalk.red;
     case "state":
-      return chalk.green;
+      return isGood(event) ? chalk.green : isBad(event) ? chalk.yellow : chalk.reset;
     case "step":
       return chalk.bold;
     default:
       return chalk.dim;
   }
+}
+
+/** Conditions that are good when they are not true. */
+const IS_TROUBLE = /Pressure|Unavailable|Problem/;
+const GOOD =
+  /^(?:running|ready|mounted|healthy|registered|granted|pulled|up|Running|Succeeded|Normal|Success|exit code 0)\b/;
+const BAD =
+  /^(?:Unknown|Failed|not ready|unhealthy|lost|refused|FullDisruption|exited \([1-9]|exit code [1-9]|taint|\+ )/;
+
+function isGood({ what, to }: TraceEvent & { kind: "state" }): boolean {
+  return GOOD.test(to) || new RegExp(`^${IS_TROUBLE.test(what) ? "False" : "True"}\\b`).test(to);
+}
+
+function isBad({ what, to }: TraceEvent & { kind: "state" }): boolean {
+  return BAD.test(to) || new RegExp(`^${IS_TROUBLE.test(what) ? "True" : "False"}\\b`).test(to);
 }

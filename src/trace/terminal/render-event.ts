@@ -52,6 +52,11 @@ const SIGNS = {
   },
 } as const;
 
+/** The sign of a kind: its shape shows the kind without colour. */
+export function signOf({ kind }: Pick<TraceEvent, "kind">, unicode: boolean): string {
+  return (unicode ? SIGNS.unicode : SIGNS.ascii)[kind];
+}
+
 /** The lines of one event, without a trailing line feed. Pure. */
 export function renderEvent(event: TraceEvent, depth: number, options: TerminalOptions): string[] {
   const { chalk } = options;
@@ -106,7 +111,7 @@ export function factText(event: TraceEvent, options: TerminalOptions): FactText 
   const signs = options.unicode ? SIGNS.unicode : SIGNS.ascii;
   const { text, details } = content(event, signs.arrow, options);
   return {
-    sign: signs[event.kind].trim(),
+    sign: signOf(event, options.unicode).trim(),
     text: printable(shown(text, options)),
     details: details(options.width()).map(printable),
   };

@@ -23,7 +23,8 @@ function printed(
   const session = open(streams);
   session.useOutput({ verbosity: 1, color: true, json });
   session.print({ text: SENTENCE, json: SENTENCE, ...result });
-  return stdout.read().toString();
+  // The result is bold.
+  return stdout.read().toString().replace(/\u001b\[(?:1|22)m/g, "");
 }
 
 test("sentences are wrapped for a terminal only; commands and JSON never are", () => {

@@ -16,6 +16,7 @@ interface Way {
     readonly because: number;
     readonly actor: string;
     readonly text: string;
+    readonly detail: string;
     readonly why?: string;
     readonly upstream?: { readonly file: string; readonly func: string };
   }[];
@@ -29,7 +30,6 @@ const RUNNING = [
   ["scheduler", /^POST \S*\/pods\/web\/binding → 201/],
   ["apiserver", /^pods default\/web: stored/],
   ["kubelet", /^watch event ADDED pods default\/web$/],
-  ["kubelet", /^SyncLoop ADD source="api" pods=\[default\/web\]$/],
   ["kubelet", /^Sync pod default\/web$/],
   ["kubelet", /^RuntimeService\/RunPodSandbox → OK/],
   ["runtime", /^default\/web: sandbox none → ready$/],
@@ -53,11 +53,11 @@ const GONE = [
 function assertTold({ title, steps }: Way, want: readonly (readonly [string, RegExp])[]): void {
   let at = 0;
   for (const [actor, text] of want) {
-    const found = steps.findIndex((step, i) => i >= at && step.actor === actor && text.test(step.text));
+    const found = steps.findIndex((step, i) => i >= at && step.actor === actor && text.test(step.detail));
     assert.notEqual(
       found,
       -1,
-      `${title}: ${actor} ${text} after step ${at} of\n${steps.map((one) => one.text).join("\n")}`,
+      `${title}: ${actor} ${text} after step ${at} of\n${steps.map((one) => one.detail).join("\n")}`,
     );
     at = found + 1;
   }
@@ -150,13 +150,13 @@ test("journey: on a running cluster it has every watch event that another client
       stop.abort();
       const { journeys } = JSON.parse(stdout) as { journeys: Way[] };
       const shown = journeys
-        .flatMap(({ steps }) => steps.map(({ text }) => text))
+        .flatMap(({ steps }) => steps.map(({ detail }) => detail))
         .filter((text) => text.startsWith("watch event") && text.includes(" pods "));
       assert.equal(shown[0], seen[0], `the first event is that of the creation of ${object}`);
       assert.equal(shown.at(-1), seen.at(-1), "the last one that of the deletion");
       // Between the two parts of the journey nobody asks for events.
-      const ended = journeys[0]?.steps.filter(({ text }) => text.startsWith("watch event") && text.includes(" pods "));
-      const before = ended?.map(({ text }) => text) ?? [];
+      const ended = journeys[0]?.steps.map(({ detail }) => detail) ?? [];
+      const before = ended.filter((text) => text.startsWith("watch event") && text.includes(" pods "));
       assert.deepEqual(before, seen.slice(0, before.length));
       assert.ok(before.length >= 3, `Pending, scheduled, Running: ${before.join("; ")}`);
     }

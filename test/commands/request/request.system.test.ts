@@ -25,6 +25,7 @@ test("a creation: all parts in order, the last of them what two clients got", as
   const way = await told("create", "pod/web");
   expect([way.code, way.request.status]).toEqual([0, 201]);
   expect(partsOf(way)).toEqual([
+    "client",
     "filter",
     "codec",
     "admission",

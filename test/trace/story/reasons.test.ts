@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { CHANNEL, upstreamOf, whyOf } from "../../../src/commands/journey/explain.js";
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
-import { fact } from "../../trace/facts.js";
+import { CHANNEL, upstreamOf, whyOf } from "../../../src/trace/story/reasons.js";
+import { fact } from "../facts.js";
 
 const ID = "0123456789abcdef";
 const note = (text: string): Fact => ({ kind: "note", text });

@@ -1,4 +1,4 @@
-import type { TraceEvent, Upstream } from "../../trace/events.js";
+import type { TraceEvent, Upstream } from "../events.js";
 
 /** Notes of the sync loop, each about a message from one of its channels. */
 export const CHANNEL = /^SyncLoop (?:([A-Z]+) source=|\((PLEG)\): event for pod|\((probe)\) )/;
@@ -7,6 +7,9 @@ const SYNC_LOOP = { file: "pkg/kubelet/kubelet.go", func: "syncLoopIteration" };
 const WATCH = { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "watchHandler" };
 const RECORDER = { file: "staging/src/k8s.io/client-go/tools/record/event.go", func: "generateEvent" };
 const POD_CACHE = { file: "pkg/kubelet/container/cache.go", func: "Set" };
+const PLEG = { file: "pkg/kubelet/pleg/generic.go", func: "generateEvents" };
+/** PLEG's decisions, each an event that it sends. */
+export const LIFECYCLE = /^Container(?:Started|Died|Removed) /;
 const CRI_API = "staging/src/k8s.io/cri-api/pkg/apis/runtime/v1/api.proto";
 const HANDLERS = "staging/src/k8s.io/apiserver/pkg/endpoints/handlers";
 
@@ -44,6 +47,18 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   syncTerminatedPod: "The worker waits for the volumes to be unmounted, and reports the last status.",
   completeTerminated: "The worker has nothing left to do for the pod.",
 };
+/** The purposes of the runtime's calls and of what is written. */
+const CALLS: Readonly<Record<string, string>> = {
+  RunPodSandbox: "The containers of a pod share its sandbox, so it comes first.",
+  PullImage: "A container needs its image on the node.",
+  CreateContainer: "A container is created before it starts, with its mounts, environment and limits.",
+  StartContainer: "The container is there; now its process starts.",
+  StopContainer: "The process gets its stop signal, and SIGKILL after the grace period.",
+  StopPodSandbox: "No container needs the pod's network any more.",
+  RemoveContainer: "The container has ended, and nobody needs it any more.",
+  binding: "The scheduler writes only its choice; the kubelet of that node acts on it.",
+  status: "Other components see this state only through the API.",
+};
 const STATES: Readonly<Record<string, string>> = {
   sandbox: "The sandbox has the pod's network, which all its containers share.",
   container: "The runtime has changed the container; the kubelet's cache has that after the next relist.",
@@ -65,9 +80,15 @@ export function whyOf(event: TraceEvent): string | undefined {
     case "decision":
       return event.why === "" ? undefined : event.why;
     case "request":
-      return `${capitalised(who(event))} asks as ${event.identity}; the response took ${ms(event.durationMs)}.`;
+      return (
+        CALLS[/\/(binding|status)(?:\?|$)/.exec(event.path)?.[1] ?? ""] ??
+        `${capitalised(who(event))} asks as ${event.identity}; the response took ${ms(event.durationMs)}.`
+      );
     case "rpc":
-      return `${capitalised(who(event))} asks the runtime at ${event.endpoint}; the response took ${ms(event.durationMs)}.`;
+      return (
+        CALLS[event.method] ??
+        `${capitalised(who(event))} asks the runtime at ${event.endpoint}; the response took ${ms(event.durationMs)}.`
+      );
     case "watch":
       return `The watch that ${who(event)} holds open delivered this version.`;
     case "event":
@@ -111,8 +132,9 @@ export function upstreamOf(event: TraceEvent): Upstream | undefined {
     }
     case "state":
       return event.upstream ?? stateUpstream(event);
-    case "step":
     case "decision":
+      return event.upstream ?? (LIFECYCLE.test(event.what) ? PLEG : undefined);
+    case "step":
       return event.upstream;
     default:
       return undefined;
@@ -139,4 +161,35 @@ function who({ actor, instance }: TraceEvent): string {
 
 function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Topics of `kubelab explain`, by the function, the path or the kind of a fact. */
+const TOPICS: readonly (readonly [RegExp, string])[] = [
+  [/\/binding$/, "BindingREST"],
+  [/\/leases\/|^sync$/, "Lease"],
+  [/\/certificatesigningrequests|^WaitForCertificate$/, "CSR"],
+  [
+    /^(?:isClientConfigStillValid|LoadClientCert|requestNodeCertificate|writeKubeconfigFromBootstrapping)$/,
+    "TLS bootstrap",
+  ],
+  [/^CreateNewTokens$/, "bootstrap token"],
+  [/^(?:tryUpdateNodeHealth|monitorNodeHealth)$/, "node-monitor-grace-period"],
+  [/^doNo(?:Execute|Schedule)TaintingPass$/, "taint"],
+  [/^processPodOnNode$/, "TaintManagerEviction"],
+  [/^(?:fastStatusUpdateOnce|tryUpdateNodeStatus)$/, "heartbeat"],
+  [/^WithAuthorization$/, "RBAC"],
+  [/^syncTerminatedPod$/, "syncTerminatingPod"],
+  [/^(?:RunPodSandbox|generateEvents|syncPod|syncTerminatingPod|computePodActions|SetPodStatus|getExec)$/, "$&"],
+];
+
+/** The topic of `kubelab explain` that says more about a fact. */
+export function topicOf(event: TraceEvent): string | undefined {
+  const { kind, actor } = event;
+  if (kind === "watch") return "watch";
+  if (kind === "state" && actor === "apiserver") return event.version === undefined ? undefined : "resourceVersion";
+  if (kind === "state" && actor === "runtime") return event.what === "sandbox" ? "sandbox" : undefined;
+  const key = kind === "request" ? event.path : (upstreamOf(event)?.func ?? "");
+  for (const [pattern, topic] of TOPICS) if (pattern.test(key)) return topic.replace("$&", key);
+  if (kind === "rpc") return "CRI";
+  return kind === "decision" && actor === "scheduler" ? "scheduler" : undefined;
 }

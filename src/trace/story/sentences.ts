@@ -1,0 +1,197 @@
+import type { TraceEvent } from "../events.js";
+
+type Request = TraceEvent & { readonly kind: "request" };
+type State = TraceEvent & { readonly kind: "state" };
+
+/** Kinds that are not their resource without the last letter. */
+const KINDS: Readonly<Record<string, string>> = {
+  certificatesigningrequests: "CSR",
+  configmaps: "ConfigMap",
+  deployments: "Deployment",
+  endpoints: "Endpoints",
+  endpointslices: "EndpointSlice",
+  events: "Event",
+  leases: "Lease",
+  replicasets: "ReplicaSet",
+  secrets: "Secret",
+  serviceaccounts: "service account",
+};
+const VERBS: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "change", DELETE: "delete" };
+/** What a container or a sandbox did, by the state that it has now. */
+const LIVES: readonly (readonly [RegExp, (name: string) => string])[] = [
+  [/^sandbox ready/, (pod) => `has a sandbox for pod ${pod}`],
+  [/^sandbox not ready/, (pod) => `has stopped the sandbox of pod ${pod}`],
+  [/^sandbox (?:gone|removed)/, (pod) => `has removed the sandbox of pod ${pod}`],
+  [/^container created/, (name) => `has created container ${name}`],
+  [/^container running/, (name) => `runs container ${name}`],
+  [/^container gone/, (name) => `has removed container ${name}`],
+  [/^image pulled/, (image) => `has pulled image ${image}`],
+];
+const HEARD = { ADDED: "added", MODIFIED: "changed", DELETED: "deleted" } as const;
+const SEEN: Readonly<Record<string, string>> = {
+  ContainerStarted: "has started",
+  ContainerDied: "has ended",
+  ContainerRemoved: "is gone",
+};
+
+/**
+ * What a fact is as an event, as one sentence without its subject: `asks the API server to create pod web`.
+ * @param effect what a request or a call changed, which has the name of a new object
+ * @returns undefined for a fact whose own words say it
+ */
+export function sentenceOf(event: TraceEvent, effect?: TraceEvent): string | undefined {
+  switch (event.kind) {
+    case "request":
+      return requestSentence(event, effect?.kind === "state" ? effect.subject : undefined);
+    case "rpc":
+      return callSentence(event, effect?.kind === "state" ? effect.subject : undefined);
+    case "watch": {
+      const object = `${kindOf(event.resource)} ${nameOf(event.object)}`;
+      const ends = effect?.kind === "decision" && effect.what.startsWith("DELETE from ");
+      return ends ? `hears that ${object} is to end` : `hears that ${object} was ${HEARD[event.type]}`;
+    }
+    case "step":
+      return stepSentence(event.title);
+    case "state":
+      return stateSentence(event);
+    case "decision":
+      return decisionSentence(event);
+    default:
+      return undefined;
+  }
+}
+
+const PATH =
+  /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(?:namespaces\/[^/]+\/)?(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[^?]+))?/;
+
+function requestSentence(event: Request, subject: string | undefined): string | undefined {
+  const { resource, name: inPath, sub } = PATH.exec(event.path)?.groups ?? {};
+  if (resource === undefined) return undefined;
+  const name = decodeURIComponent(inPath ?? nameOf(subject?.split(" ")[1] ?? nameIn(event.requestBody)));
+  const did = requestWords(event, resource, name, sub ?? "");
+  const { status, failure } = event;
+  if (status === undefined) return `${did}; there is no answer (${failure ?? "it is still running"})`;
+  return status >= 400 ? `${did}; the answer is ${status}` : did;
+}
+
+function requestWords({ method, requestBody }: Request, resource: string, name: string, sub: string): string {
+  const kind = kindOf(resource);
+  const object = [kind, name].join(" ").trim();
+  if (sub === "binding") return `asks the API server to bind pod ${name}`;
+  if (sub === "status" && kind === "CSR") return `hands in the certificate of CSR ${name}`;
+  if (sub === "status") {
+    const { phase } = (requestBody as { status?: { phase?: string } } | undefined)?.status ?? {};
+    return phase === undefined ? `reports the status of ${object}` : `reports that ${object} is ${phase}`;
+  }
+  if (sub === "token") return `asks the API server for a token of service account ${name}`;
+  if (sub === "approval") return `asks the API server to approve CSR ${name}`;
+  if (sub === "eviction") return `asks the API server to evict pod ${name}`;
+  if (sub === "log") return `asks the API server for the log of pod ${name}`;
+  if (sub === "exec") return `asks the API server to run a command in pod ${name}`;
+  if (sub === "attach") return `asks the API server for the streams of pod ${name}`;
+  if (sub === "portforward") return `asks the API server for a connection to pod ${name}`;
+  if (resource.endsWith("accessreviews")) return "asks the API server whether a request is allowed";
+  if (method === "GET") return `reads ${object}`;
+  if (kind === "Lease" && method === "PUT") return `renews Lease ${name}`;
+  return `asks the API server to ${VERBS[method] ?? method} ${object}`;
+}
+
+function nameIn(body: unknown): string {
+  const { name } = (body as { metadata?: { name?: unknown } } | undefined)?.metadata ?? {};
+  return typeof name === "string" ? name : "";
+}
+
+function callSentence(event: TraceEvent & { kind: "rpc" }, subject: string | undefined): string {
+  const did = callWords(event.method, nameOf(event.pod ?? subject ?? ""), nameOf(subject ?? ""), subject ?? "");
+  return event.code === undefined || event.code === "OK" ? did : `${did}; the answer is ${event.code}`;
+}
+
+function callWords(method: string, pod: string, container: string, image: string): string {
+  switch (method) {
+    case "RunPodSandbox":
+      return `asks the runtime to start a sandbox for pod ${pod}`;
+    case "StopPodSandbox":
+      return `asks the runtime to stop the sandbox of pod ${pod}`;
+    case "RemovePodSandbox":
+      return `asks the runtime to remove the sandbox of pod ${pod}`;
+    case "PullImage":
+      return image === "" ? "asks the runtime to pull the image" : `asks the runtime to pull image ${image}`;
+    case "Exec":
+    case "Attach":
+    case "PortForward":
+      return `asks the runtime for the address of the streams (${method})`;
+    case "ExecSync":
+      return "asks the runtime to run a command in the container";
+    case "CreateContainer":
+    case "StartContainer":
+    case "StopContainer":
+    case "RemoveContainer": {
+      const verb = method.replace("Container", "").toLowerCase();
+      return container === ""
+        ? `asks the runtime to ${verb} the container`
+        : `asks the runtime to ${verb} container ${container}`;
+    }
+    default:
+      return `calls ${method} of the runtime`;
+  }
+}
+
+function stateSentence({ actor, subject, what, from, to, version }: State): string | undefined {
+  const [resource = "", object = ""] = subject.split(" ");
+  const revision = /(\d+)$/.exec(to)?.[1];
+  if (actor === "apiserver" && version !== undefined && revision !== undefined) {
+    const name = `${kindOf(resource)} ${object}`;
+    if (what === "deleted") return `removes ${name} from the storage, revision ${revision}`;
+    return `stores ${name}, revision ${revision}`;
+  }
+  if (actor === "runtime") {
+    const ended = /^exited \((.*)\)$/.exec(to)?.[1];
+    if (ended !== undefined) return `container ${nameOf(subject)} has ended (${ended})`;
+    const [, words] = LIVES.find(([pattern]) => pattern.test(`${what} ${to}`)) ?? [];
+    return words?.(what === "container" ? nameOf(subject) : subject);
+  }
+  if (actor === "kubelet" && resource === "pod") {
+    if (what === "phase") return `counts pod ${object} as ${to}`;
+    if (what === "worker") return `the worker of pod ${object} is ${to} now`;
+  }
+  const volume = /^volume (\S+) of (\S+)$/.exec(subject);
+  if (volume !== null && to === "mounted") return `has mounted volume ${volume[1]} of pod ${volume[2]}`;
+  if (/^volumes of /.test(subject) && to === "removed")
+    return `has removed the volumes of pod ${subject.split(" ")[2]}`;
+  if (actor === "controller" && resource === "node" && what === "Ready") {
+    return `counts node ${object} as ${to === "True" ? "Ready" : to === "Unknown" ? "Unknown" : "not Ready"}`;
+  }
+  if (actor === "kubelet" && resource === "Lease" && from === undefined) return `has renewed Lease ${object}`;
+  return undefined;
+}
+
+function decisionSentence({ actor, what }: TraceEvent & { kind: "decision" }): string | undefined {
+  if (actor === "scheduler") {
+    const node = /^\S+ goes to (\S+)$/.exec(what)?.[1];
+    return node === undefined ? undefined : `chooses ${node}`;
+  }
+  const needs = /^\S+\/\S+: ((?:create|start|kill|remove|stop) .*)$/.exec(what);
+  if (actor === "kubelet" && needs !== null) return `decides: ${needs[1]}`;
+  const [, type = "", pod, name] = /^(Container\w+) (\S+) (\S+)/.exec(what) ?? [];
+  const seen = SEEN[type];
+  if (actor !== "kubelet" || seen === undefined || name === undefined) return undefined;
+  return name === "sandbox"
+    ? `PLEG sees that the sandbox of pod ${pod} ${seen}`
+    : `PLEG sees that container ${name} ${seen}`;
+}
+
+function stepSentence(title: string): string | undefined {
+  const [, verb = "", pod] = /^(Sync|End|Clean up after) pod (.*)$/.exec(title) ?? [];
+  if (pod === undefined) return undefined;
+  return verb === "Sync" ? `syncs pod ${pod}` : verb === "End" ? `ends pod ${pod}` : `cleans up after pod ${pod}`;
+}
+
+/** `pod`, `CSR`: a resource in the singular */
+function kindOf(resource: string): string {
+  return KINDS[resource] ?? resource.replace(/s$/, "");
+}
+
+/** The last part of `default/web`. */
+function nameOf(object: string): string {
+  return object.split("/").at(-1) ?? object;
+}
