@@ -55,7 +55,12 @@ const wrong = [
   [["pleg", "--version-only", "--duration", "1s"], /--version-only ends at once, and --duration applies only/],
   [["pleg", "--version-only", "--http", "0"], /--version-only ends at once, and --http applies only/],
   [["exec", "nettool", "ls", "-l"], /unknown option '-l'\n\(write the command after --/],
-  [["exec", "serve", "x"], /too many arguments for 'serve'.*\n\(add --help/],
+  [["exec", "serve", "x"], /too many arguments for 'serve': x\n\(add --help/],
+  [["runtime", "images", "nonsense", "more"], /too many arguments for 'images': nonsense more\n/],
+  [["journey", "web", "nonsense"], /too many arguments for 'journey': nonsense\n/],
+  [["cluster", "up", "--kubeconfig", "x"], /--kubeconfig names another cluster.*\n.*cluster up --name/],
+  [["cluster", "down", "--context=x"], /--context names another cluster.*\n.*cluster down --name/],
+  [["learn", "status", "nonsense"], /no lab named nonsense\n/],
   [["lease", "--stop-after", "1x"], /expected 1 or more renewals, or a time/],
   [["lease", "--stop-after", "0"], /expected 1 or more renewals, or a time/],
   [["learn", "list", "--speed", "3"], /--speed is only for starting a lab/],
@@ -77,6 +82,13 @@ for (const [argv, message] of wrong) {
     assert.doesNotMatch(stderr, /\n\s+at .*\.(ts|js):\d+/);
   });
 }
+
+test("kubelab learn status and shell name the lab that does not run, and how to start it", async () => {
+  for (const word of ["status", "shell"]) {
+    const { stderr } = await runInProcess(["learn", word, "1"]);
+    assert.match(stderr, /lab heartbeats is not running\nkubelab learn start heartbeats\n/);
+  }
+});
 
 test("the help of every command begins with a sentence", async () => {
   const subcommands = [

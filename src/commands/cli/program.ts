@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, type ErrorOptions } from "commander";
 import { enterScope } from "../../trace/scope.js";
 import { CAUSES_LEVEL } from "../../trace/trace.js";
 import { COMMANDS } from "../command-table.js";
@@ -25,7 +25,7 @@ export async function buildProgram(argv: readonly string[], version: string, ses
   const say = await helpSentences(argv, session, isOnlyGlobal(argv) || undefined);
   const wanted = commandWord(argv);
   const sayUsage = await usageSentences(argv, session, wanted === "learn");
-  const program = new Command("kubelab")
+  const program = new NamingCommand("kubelab")
     .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
     .version(version)
     .exitOverride()
@@ -52,6 +52,19 @@ export async function buildProgram(argv: readonly string[], version: string, ses
   }
   // The program's own flags come before the command, and are not suggested to it. Last, because commands inherit this.
   return program.enablePositionalOptions();
+}
+
+/** A command that names the words it cannot use. Differs: commander only counts them. */
+class NamingCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new NamingCommand(name);
+  }
+
+  override error(message: string, options?: ErrorOptions): never {
+    if (options?.code !== "commander.excessArguments") return super.error(message, options);
+    const [what = message] = message.split(". Expected ");
+    return super.error(`${what}: ${this.args.slice(this.registeredArguments.length).join(" ")}`, options);
+  }
 }
 
 /** `kubelab lease --version` prints the same as `kubelab --version`. Only the program's help lists the flag. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { NodeLabels } from "../../testbed/cluster/cluster.js";
 import { type ClusterState, runningClusterNames } from "../../testbed/target/cluster-state.js";
 import { runningCluster, stopCluster } from "../../testbed/target/running-cluster.js";
@@ -23,7 +23,7 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
     "Runs the embedded control plane on loopback. Other kubelab commands without a target flag join it; kubectl reaches it with the kubeconfig that `up` writes.",
   );
   const command = (name: string, description: string) =>
-    addOutputOptions(cluster.command(name).description(description));
+    refuseTargets(addOutputOptions(cluster.command(name).description(description)));
   const named = (name: string, description: string) =>
     command(name, description).option("--name <name>", "name of the cluster", parseName, DEFAULT_CLUSTER);
 
@@ -65,6 +65,18 @@ export function addClusterCommand(cluster: Command, context: CliContext): void {
   command("status", "show whether a cluster runs, its address and its nodes")
     .option("--name <name>", "name of the cluster (default: the one that other commands join)", parseName)
     .action(({ name }: { name?: string }) => printStatus(context, name));
+}
+
+/** Answers the flags with which other commands name a cluster. */
+function refuseTargets(command: Command): Command {
+  for (const flag of ["--kubeconfig", "--context"]) {
+    const refuse = () => {
+      const hint = `kubelab cluster ${command.name()} --name NAME names it; \`up\` and \`status\` print the path of its kubeconfig, to copy.`;
+      throw new LabError("USAGE", `${flag} names another cluster, and this command is about one of kubelab's own`, hint);
+    };
+    command.addOption(new Option(`${flag} [value]`).argParser(refuse).preset("").hideHelp());
+  }
+  return command;
 }
 
 /** @throws LabError FAILED if it does not run; TIMED_OUT if it does not end */

@@ -15,10 +15,14 @@ export function labOfShell({ context }: LearnContext): string {
 
 /** The running lab of this id or number. @throws LabError FAILED with those that run */
 export function labRunning({ library, say }: LearnContext, running: readonly RunningLab[], word: string): RunningLab {
-  const id = findLab(library.summaries, word)?.id ?? word;
+  const known = findLab(library.summaries, word);
+  const id = known?.id ?? word;
   const found = running.find(({ lab }) => lab === id);
   if (found !== undefined) return found;
-  if (running.length === 0) throw new LocalizedError("FAILED", say("noneStarted"), say("noneStartedHint"));
+  if (word === "") throw new LocalizedError("FAILED", say("noneStarted"), say("noneStartedHint"));
+  // A lab of the learner's own is not in the library.
+  if (known === undefined && running.length === 0) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
+  if (running.length === 0) throw new LocalizedError("FAILED", say("notRunning", { id }), `kubelab learn start ${id}`);
   throw new LocalizedError("FAILED", say("notRunning", { id }), say("notRunningHint", { labs: ids(running) }));
 }
 
