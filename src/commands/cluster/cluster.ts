@@ -72,7 +72,11 @@ function refuseTargets(command: Command): Command {
   for (const flag of ["--kubeconfig", "--context"]) {
     const refuse = () => {
       const hint = `kubelab cluster ${command.name()} --name NAME names it; \`up\` and \`status\` print the path of its kubeconfig, to copy.`;
-      throw new LabError("USAGE", `${flag} names another cluster, and this command is about one of kubelab's own`, hint);
+      throw new LabError(
+        "USAGE",
+        `${flag} names another cluster, and this command is about one of kubelab's own`,
+        hint,
+      );
     };
     command.addOption(new Option(`${flag} [value]`).argParser(refuse).preset("").hideHelp());
   }

@@ -21,7 +21,8 @@ export function labRunning({ library, say }: LearnContext, running: readonly Run
   if (found !== undefined) return found;
   if (word === "") throw new LocalizedError("FAILED", say("noneStarted"), say("noneStartedHint"));
   // A lab of the learner's own is not in the library.
-  if (known === undefined && running.length === 0) throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
+  if (known === undefined && running.length === 0)
+    throw new LocalizedError("USAGE", say("noLab", { id }), say("noLabHint"));
   if (running.length === 0) throw new LocalizedError("FAILED", say("notRunning", { id }), `kubelab learn start ${id}`);
   throw new LocalizedError("FAILED", say("notRunning", { id }), say("notRunningHint", { labs: ids(running) }));
 }

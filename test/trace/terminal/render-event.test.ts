@@ -169,14 +169,22 @@ describe("Chinese sentences keep together, with their punctuation; other text st
     [{ kind: "decision", what: "may create pods", why: "" }, "对 pods 有 create 权限"],
     [{ ...request, status: 200, identity: "certificate n1" }, "GET /x → 200（4 ms，身份证书 n1）"],
     [
-      { kind: "decision", what: "the container was running at the last relist and is exited now; exit code 137 (Error)", why: "" },
+      {
+        kind: "decision",
+        what: "the container was running at the last relist and is exited now; exit code 137 (Error)",
+        why: "",
+      },
       "上次 relist 时容器是 running，现在是 exited；退出码 137（Error）",
     ],
     [{ kind: "step", title: "2 pods, 2 sandboxes, 3 containers" }, "2 个 Pod，2 个 sandbox，3 个容器"],
   ];
   test.each(rows)("%j: %s", async (fact, text) => {
     const chinese = await sentencesIn("zh");
-    const options = { ...plain, unicode: true, say: (one: string) => chinese?.say(one).replace("object", "对象") ?? one };
+    const options = {
+      ...plain,
+      unicode: true,
+      say: (one: string) => chinese?.say(one).replace("object", "对象") ?? one,
+    };
     assert.equal(factText({ ...stamp, ...fact }, options).text, text);
   });
 });

@@ -37,7 +37,11 @@ const rows: readonly (readonly [what: string, text: string, want: string])[] = [
   ["lines, with their indentation", "  Starting up\n    kubectl get pods", "  启动\n    kubectl get pods"],
   ["what is to stay stays", "SyncLoop ADD default/web", "SyncLoop ADD default/web"],
   ["what is to stay stays with its values", "a node is up: SyncLoop ADD 3 pods", "节点已启动：SyncLoop ADD 3 pods"],
-  ["a value inside a sentence does not reach over its end", "the set has 2 pods; before: 3 pods", "有 2 个；之前：3 个"],
+  [
+    "a value inside a sentence does not reach over its end",
+    "the set has 2 pods; before: 3 pods",
+    "有 2 个；之前：3 个",
+  ],
   ["a list of counts is no value", "1 sack, 3 containers", "1 袋，3 个容器"],
   ["the rest of another sentence is no value", "delete pod of the node web", "delete pod of the node web"],
   ["a short form does not take another program's sentence", "the group of the user", "the group of the user"],

@@ -75,8 +75,10 @@ export class LabRenderer {
 
   write(message: LabMessage): void {
     const isApart = message.kind === "text" && BEFORE_TEXT.test(this.#last);
-    if (message.kind === "output") this.out.write(message.text);
-    else {
+    if (message.kind === "output") {
+      this.out.write(message.text);
+      this.#trace.fold(message.folded ?? 0);
+    } else {
       const lines = [...this.#trace.countBefore(message), ...this.#lines(message)];
       if (isApart && lines.length > 0) lines.unshift("");
       if (lines.length > 0) this.out.write(`${lines.join("\n")}\n`);

@@ -245,13 +245,14 @@ export class Stage {
   #showTrace(): void {
     const { session, environment } = this.options;
     const facts = withoutRepeats(session.trace()).slice(-MAX_TRACE);
-    if (facts.length === 0) this.#write(this.env.say("traceEmpty"));
+    if (facts.length + session.results.length === 0) this.#write(this.env.say("traceEmpty"));
     const { stderr } = this.env.context.streams;
     const { chalk, unicode, width } = this.env.renderer("stderr").options;
     const startMs = session.traceStartMs ?? facts[0]?.atMs ?? 0;
     const options = { chalk, unicode, width, verbosity: 3, startMs, say: environment.sayFact } as const;
     const sink = new TerminalSink(options, stderr);
     for (const fact of facts) sink.write(fact);
+    for (const result of session.results) stderr.write(result);
   }
 
   #saySpeed(factor: number | undefined): void {

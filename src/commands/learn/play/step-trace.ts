@@ -42,6 +42,11 @@ export class ShownTrace {
     return [];
   }
 
+  /** Counts lines of a result that were not shown. */
+  fold(count: number): void {
+    this.#folded += count;
+  }
+
   /** The number of the facts that were only counted, before a message that follows them. */
   countBefore({ kind }: LabMessage): readonly string[] {
     if (kind === "trace") return [];

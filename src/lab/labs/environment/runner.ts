@@ -24,7 +24,8 @@ export interface ShownFact {
   readonly options: TerminalOptions;
 }
 
-export type OutputListener = (stream: "stdout" | "stderr", text: string, fact?: ShownFact) => void;
+/** @param more the fact of a line on stderr; the lines of a result on stdout, without wrapping */
+export type OutputListener = (stream: "stdout" | "stderr", text: string, more?: ShownFact | UnbrokenLines) => void;
 
 /** A background command. */
 export interface KeptCommand {

@@ -212,6 +212,8 @@ class Recording {
   #stderr = "";
   readonly #lines = { stdout: new RecordedLines(), stderr: new RecordedLines() };
   #code: number | undefined;
+  /** the lines of a result whose text comes next */
+  #result: UnbrokenLines | undefined;
   /** the learner does not need output after the stop */
   isHushed = false;
 
@@ -221,7 +223,11 @@ class Recording {
     readonly known: Pick<CommandResult, "facts" | "meanwhile">,
   ) {}
 
-  readonly addLines: OnLines = (lines) => this.#lines.stdout.add(lines);
+  /** Gets the lines before their text is printed. */
+  readonly addLines: OnLines = (lines) => {
+    this.#lines.stdout.add(lines);
+    this.#result = lines;
+  };
 
   readonly addFact: ShowFact = (event, depth, options) => {
     const lines = unbrokenLines(event, depth, options);
@@ -234,7 +240,9 @@ class Recording {
   add(stream: "stdout" | "stderr", text: string): void {
     if (stream === "stdout") this.#stdout += plain(text);
     else this.#stderr += plain(text);
-    if (!this.isHushed) this.onOutput?.(stream, text);
+    const result = stream === "stdout" ? this.#result : undefined;
+    if (result !== undefined) this.#result = undefined;
+    if (!this.isHushed) this.onOutput?.(stream, text, result);
   }
 
   end(code: number): CommandResult {

@@ -36,7 +36,8 @@ export type LabMessage =
   | { readonly kind: "done-elsewhere" }
   /** a command that starts now */
   | { readonly kind: "running"; readonly line: string }
-  | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  /** folded: how many further lines a long result has */
+  | { readonly kind: "output"; readonly stream: "stdout" | "stderr"; readonly text: string; readonly folded?: number }
   /** a fact of the trace of the step's commands, in the learner's language */
   | {
       readonly kind: "trace";

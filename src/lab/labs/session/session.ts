@@ -360,6 +360,11 @@ export class LabSession implements AsyncDisposable {
     return this.picture().facts.filter((one) => one.level <= 1 || this.#trace.ids.has(one.id));
   }
 
+  /** The whole results of that step's commands of which only a part was shown. */
+  get results(): readonly string[] {
+    return this.#trace.results;
+  }
+
   /** Unix ms from which the times of that trace count, as those of the lines that were shown during the step. */
   get traceStartMs(): number | undefined {
     return this.#trace.startMs;

@@ -1,8 +1,10 @@
+import type { UnbrokenLines } from "../../../trace/terminal/unbroken.js";
 import type { Waiting } from "../checks/check.js";
 import { printsState, type StateTable, stateTables } from "../checks/state-table.js";
 import type { OutputListener } from "../environment/runner.js";
 import type { Action, DoStep } from "../format/schema.js";
 import type { LabRuns } from "./actions.js";
+import { foldedResult } from "./folded-result.js";
 import type { LabMessage } from "./message.js";
 import type { LabTrace } from "./step-trace.js";
 import type { LabWords } from "./words.js";
@@ -33,12 +35,21 @@ export class StepCommands {
 
   get #show(): OutputListener {
     const showing = this.#showing;
-    return (stream, text, fact) => {
+    return (stream, text, more) => {
       if (!showing.isOver)
-        this.emit(fact === undefined ? { kind: "output", stream, text } : this.trace.messageOf(fact));
+        this.emit(
+          more !== undefined && "event" in more ? this.trace.messageOf(more) : this.#outputOf(stream, text, more),
+        );
       // kubectl describe counts ages on the clock of this machine.
       showing.hasInvalidAges ||= text.includes("<invalid>");
     };
+  }
+
+  #outputOf(stream: "stdout" | "stderr", text: string, lines?: UnbrokenLines): LabMessage {
+    const folded = lines && foldedResult(text, lines.english, this.trace.about);
+    if (folded === undefined) return { kind: "output", stream, text };
+    this.trace.results.push(text);
+    return { kind: "output", stream, ...folded };
   }
 
   /** The step's own command. */

@@ -28,10 +28,12 @@ export function aboutOf(step: Step, { steps }: Pick<LabDefinition, "steps">): re
 /** The trace of a lab's commands, step by step: how much each fact matters to the step. */
 export class LabTrace {
   #step = "";
-  #about: readonly string[] = [];
+  about: readonly string[] = [];
   #awaited = new Set<string>();
   /** the ids of the facts of the step's commands */
   ids = new Set<string>();
+  /** the results of the step's commands of which only a part was shown */
+  results: string[] = [];
   /** Unix ms from which all lines of the step count: when its first command began; until then that of an earlier step */
   startMs: number | undefined;
   /** the step of the lab that has shown a stage first, by the stage's title without names and numbers */
@@ -44,16 +46,17 @@ export class LabTrace {
 
   begin(step: Step): void {
     this.#step = step.id;
-    this.#about = aboutOf(step, this.definition);
-    this.#awaited = new Set(this.#about);
+    this.about = aboutOf(step, this.definition);
+    this.#awaited = new Set(this.about);
     this.ids = new Set();
+    this.results = [];
   }
 
   messageOf({ event, lines: { english, shown }, options: { say, startMs } }: ShownFact): LabMessage {
     if (this.ids.size === 0) this.startMs = startMs;
     this.ids.add(event.id);
     const has = (line: string) => (pattern: string) => findIn(line, pattern) !== undefined;
-    const found = this.#about.filter(has(english.join("\n")));
+    const found = this.about.filter(has(english.join("\n")));
     for (const pattern of found) this.#awaited.delete(pattern);
     const isTold = !this.#isExplained(event, english) && this.#explains(event);
     const isAbout = (i: number) => found.some(has(english[i] ?? ""));
@@ -96,6 +99,6 @@ export class LabTrace {
     // Other notes greet and explain, as the lab's text does.
     if (fact.kind === "note") return fact.text.includes(" http://");
     // Without a choice, what changed is what matters.
-    return ["step", "decision", "error"].includes(fact.kind) || (fact.kind === "state" && this.#about.length === 0);
+    return ["step", "decision", "error"].includes(fact.kind) || (fact.kind === "state" && this.about.length === 0);
   }
 }

@@ -54,6 +54,12 @@ describe("eight lines of a step's trace, and the number of the rest", () => {
     assert.deepEqual(text.slice(8), ["  … 1 more: t shows the whole trace", "", "Step 2 of 2: b", "", LINE]);
   });
 
+  test("the lines that a result has more are counted as well", () => {
+    const result: LabMessage = { kind: "output", stream: "stdout", text: "POST /x: 201\n", folded: 40 };
+    const want = ["POST /x: 201", "  … 42 more: t shows the whole trace"];
+    assert.deepEqual(shown([...times(2, told("none")), result, DONE]), want);
+  });
+
   test("without the key, and in Chinese", () => {
     const messages = [...times(2, told("none")), DONE];
     assert.deepEqual(shown(messages, { hasKeys: false }), ["  … 2 more"]);

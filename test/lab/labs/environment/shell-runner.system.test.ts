@@ -125,7 +125,8 @@ describe("commands of a lab", () => {
     const line = "kubelab token create --mock --description $(echo two) --ttl 1h";
     const result = await runner.run(
       line,
-      (stream, text, one) => (one === undefined ? told.push(`${stream} ${text}`) : facts.push(...one.lines.english)),
+      (stream, text, one) =>
+        one !== undefined && "event" in one ? facts.push(...one.lines.english) : told.push(`${stream} ${text}`),
       signal,
     );
     assert.equal(result.code, 0, result.stderr);
