@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fchmodSync,
+  fchownSync,
   lstatSync,
   open,
   readdirSync,
@@ -23,7 +24,15 @@ import type { Random } from "../../util/random.js";
 export interface FileProjection {
   readonly data: Buffer;
   readonly mode: number;
+  /** its owner; default: root */
+  readonly user?: number;
 }
+
+/**
+ * Only root can give files away. Another user's kubelet marks them with this bit, and the embedded runtime shows them as
+ * those of the container's user (cluster/shell/fs/host-owners.ts).
+ */
+const SET_UID = 0o4000;
 
 /** By path below the volume: `ca.crt`, `nested/key`. */
 export type Payload = ReadonlyMap<string, FileProjection>;
@@ -132,12 +141,15 @@ async function makeTimestampedDir({ clock, random }: AtomicWriterDeps, targetDir
   }
 }
 
-async function writeOne(dir: string, path: string, { data, mode }: FileProjection): Promise<void> {
+async function writeOne(dir: string, path: string, { data, mode, user }: FileProjection): Promise<void> {
   if (path.includes("/")) await makeFolder(dirname(join(dir, path)), 0o755);
   const file = await openFile(join(dir, path), "wx", mode);
   try {
     writeFileSync(file, data);
-    fchmodSync(file, mode); // the mode given before is cut by the umask
+    const isRoot = process.getuid?.() === 0;
+    if (user !== undefined && isRoot) fchownSync(file, user, -1);
+    // The mode given before is cut by the umask.
+    fchmodSync(file, user === undefined || isRoot ? mode : mode | SET_UID);
   } finally {
     closeSync(file);
   }

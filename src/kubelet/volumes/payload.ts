@@ -9,6 +9,7 @@ import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import type { ResourceList } from "../../staging/apimachinery/quantity.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
+import { defined } from "../../util/defined.js";
 import { binaryValues, type ObjectManager } from "../util/manager/object-manager.js";
 import type { FileProjection, Payload } from "./atomic-writer.js";
 import { extractFieldPath, extractResource } from "./downward-api.js";
@@ -162,10 +163,19 @@ async function tokenPayload(
   const audiences = audience === "" ? [] : [audience];
   const result = await deps.tokens.getServiceAccountToken(pod, { audiences, expirationSeconds }, signal);
   if (result.outcome !== "ok") throw new VolumeSetUpError(result.message);
-  // As upstream: 0600 with fsGroup. Setting the ownership then adds the bits of the group.
-  const { fsGroup } = pod.spec.securityContext ?? {};
-  const mode = fsGroup === undefined || fsGroup === null ? (defaultMode ?? DEFAULT_MODE) : 0o600;
-  return new Map([[path, { data: Buffer.from(result.token), mode }]]);
+  // With fsGroup, setting the ownership then adds the bits of the group.
+  const user = fsUserOf(pod);
+  const hasOwner = user !== undefined || typeof pod.spec.securityContext?.fsGroup === "number";
+  const mode = hasOwner ? 0o600 : (defaultMode ?? DEFAULT_MODE);
+  return new Map([[path, { data: Buffer.from(result.token), mode, ...defined({ user }) }]]);
+}
+
+/** The user of all containers; undefined if one has no runAsUser, or another one. Mirrors FsUserFrom in pkg/volume/util/util.go. */
+function fsUserOf({ spec }: V1Pod): number | undefined {
+  const users = [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map(
+    ({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser ?? undefined,
+  );
+  return users.every((user) => user === users[0]) ? users[0] : undefined;
 }
 
 /** Prints one error, or several, as Go does. Mirrors k8s.io/apimachinery/pkg/util/errors (aggregate.Error). */

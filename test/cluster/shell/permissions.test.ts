@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { chmodSync, chownSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
+import { syntheticDefinition } from "../../../src/cluster/runtime/images/definition.js";
+import { buildRootTree } from "../../../src/cluster/runtime/images/root-tree.js";
+import { ContainerFs } from "../../../src/cluster/shell/fs/container-fs.js";
+import { hostMount } from "../../../src/cluster/shell/fs/host-mount.js";
 import { HostOwners } from "../../../src/cluster/shell/fs/host-owners.js";
 import { changedMode, modeText } from "../../../src/cluster/shell/fs/mode.js";
 import { permits } from "../../../src/cluster/shell/fs/permission.js";
 import { NamespaceMode } from "../../../src/staging/cri/messages/enums.js";
+import { FakeClock } from "../../support/fake-clock.js";
 import { newFolder, RuntimeLab, stateOf } from "../runtime/lab.js";
 
 const lab = new RuntimeLab();
@@ -162,6 +167,20 @@ test.runIf(isRoot)("modes of a volume's files hold for other users", async () =>
       "touch: /data/new: Permission denied\nrm: can't remove '/data/secret': Permission denied\n",
   );
   assert.equal(await sh("head -c1 /data/secret", containerOf({}, mounts)), "x");
+});
+
+test("a token that a kubelet could not give away is the container's user's, without the mark", () => {
+  const path = join(newFolder(), "kubernetes.io~projected", "t");
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, "token"), "x");
+  chmodSync(join(path, "token"), 0o4600);
+  const stat = lstatSync(join(path, "token"));
+  const mount = hostMount({ containerPath: "/t", hostPath: path, readonly: true }, undefined, 1000);
+  const owners = new HostOwners({ uid: stat.uid, gid: stat.gid });
+  assert.deepEqual(owners.of(stat, mount), { uid: 1000, gid: 0 });
+  const root = buildRootTree(syntheticDefinition("x", 0));
+  const fs = new ContainerFs({ image: root, mounts: [mount], clock: new FakeClock(), isReadonly: false, owners });
+  assert.deepEqual([fs.stat("/t/token").uid, fs.stat("/t/token").mode], [1000, 0o600]);
 });
 
 test("a runtime that is not root remembers the owners that it cannot give, and shows its own files as root's", () => {

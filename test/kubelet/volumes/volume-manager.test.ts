@@ -170,6 +170,54 @@ test("volumes: modes are the item's, else the volume's, else 0644; a token of a 
   );
 });
 
+const mounting = { name: "c", volumeMounts: [{ name: "t", mountPath: "/m" }] };
+const user = (uid: number) => ({ securityContext: { runAsUser: uid } });
+const TOKENS: readonly (readonly [what: string, spec: object, mode: string, uid: number | undefined])[] = [
+  ["the pod's user", user(1000), "600", 1000],
+  [
+    "the containers' common user",
+    {
+      containers: [
+        { ...mounting, ...user(7) },
+        { name: "d", ...user(7) },
+      ],
+    },
+    "600",
+    7,
+  ],
+  [
+    "different users",
+    {
+      containers: [
+        { ...mounting, ...user(7) },
+        { name: "d", ...user(8) },
+      ],
+    },
+    "644",
+    undefined,
+  ],
+  ["a container without one", { containers: [{ ...mounting, ...user(7) }, { name: "d" }] }, "644", undefined],
+  [
+    "an init container without one",
+    { initContainers: [{ name: "i" }], containers: [{ ...mounting, ...user(7) }] },
+    "644",
+    undefined,
+  ],
+  ["none", {}, "644", undefined],
+];
+for (const [what, spec, mode, uid] of TOKENS) {
+  test(`volumes: a token's owner: ${what}`, async () => {
+    const lab = new Lab();
+    const pod = podOf([{ name: "t", projected: { sources: [{ serviceAccountToken: { path: "token" } }] } }], spec);
+    const stat = statSync(join((await lab.mount(pod)).get("t")?.hostPath ?? "", "token"));
+    assert.equal((stat.mode & 0o777).toString(8), mode);
+    const own = process.getuid?.();
+    assert.equal(stat.uid, own === 0 ? (uid ?? 0) : own);
+    // Another user than root only marks it.
+    assert.equal((stat.mode & 0o4000) !== 0, own !== 0 && uid !== undefined);
+  });
+}
+
 test("volumes: emptyDir is there, writable for all, and keeps what is in it", async () => {
   const lab = new Lab();
   const pod = podOf([{ name: "v", emptyDir: {} }]);

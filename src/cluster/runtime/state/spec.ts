@@ -44,8 +44,11 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
   const hostname = hostnameOf(container);
   // The kubelet names the pod's fsGroup first.
   const fsGroup = security?.supplementalGroups.map(Number)[0];
+  const runAsUser = security?.runAsUser === undefined ? undefined : Number(security.runAsUser.value);
   // An image volume has no host path. Such volumes are newer than the release of this runtime.
-  const mounts = config.mounts.filter(({ hostPath }) => hostPath !== "").map((mount) => hostMount(mount, fsGroup));
+  const mounts = config.mounts
+    .filter(({ hostPath }) => hostPath !== "")
+    .map((mount) => hostMount(mount, fsGroup, runAsUser));
   const fs = new ContainerFs({
     image: withDevices(deps.images.tree(image), config.devices, deps.clock.now()),
     mounts,

@@ -1,6 +1,9 @@
 import { chownSync, lchownSync, type Stats } from "node:fs";
 import type { HostMount } from "./nodes.js";
 
+/** See `HostMount.user`. */
+export const SET_UID = 0o4000;
+
 /** The user and group of a file. */
 export interface FileOwner {
   readonly uid: number;
@@ -26,12 +29,13 @@ export class HostOwners {
   /** @param own the user of this process; undefined: root */
   constructor(readonly own: FileOwner | undefined = ownUser()) {}
 
-  of(stat: Stats, { group }: HostMount): FileOwner {
+  of(stat: Stats, { group, user = 0 }: HostMount): FileOwner {
     const { own } = this;
     if (own === undefined) return stat;
     const given = this.#given.get(key(stat));
     if (given !== undefined && given.birthtimeMs === stat.birthtimeMs) return given.owner;
-    return { uid: stat.uid === own.uid ? 0 : stat.uid, gid: stat.gid === own.gid ? (group ?? 0) : stat.gid };
+    const root = (stat.mode & SET_UID) === 0 ? 0 : user;
+    return { uid: stat.uid === own.uid ? root : stat.uid, gid: stat.gid === own.gid ? (group ?? 0) : stat.gid };
   }
 
   /** @param path of a file or, itself, of a symbolic link @throws the file system's error */

@@ -56,6 +56,8 @@ export interface HostMount {
   readonly isReadonly: boolean;
   /** the pod's fsGroup, for files of a kubelet that could not give them to it */
   readonly group?: number;
+  /** the container's user, for files of a kubelet that could not give them to it and marked them with the setuid bit */
+  readonly user?: number;
 }
 
 /** An empty folder. @param mtimeMs Unix ms */

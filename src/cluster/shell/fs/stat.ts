@@ -1,5 +1,6 @@
 import { FsError } from "./fs-error.js";
 import type { HostFiles, HostPlace } from "./host-files.js";
+import { SET_UID } from "./host-owners.js";
 import type { Place } from "./walk.js";
 
 export interface FileStat {
@@ -24,7 +25,7 @@ export function statOf(place: Place, host: HostFiles): FileStat {
     const { uid, gid } = host.owners.of(stat, place.mount);
     return {
       type,
-      mode: stat.mode & 0o7777,
+      mode: stat.mode & (place.mount.user === undefined ? 0o7777 : 0o7777 & ~SET_UID),
       size: stat.size,
       mtimeMs: stat.mtimeMs,
       uid,

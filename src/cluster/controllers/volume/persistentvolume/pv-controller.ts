@@ -138,7 +138,7 @@ class PersistentVolumeRun {
       this.#event(claim, "Normal", "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
       return;
     }
-    const text = `waiting for pod ${pods.map(nameOf).join(",")} to be scheduled`;
+    const text = `waiting for pod${pods.length > 1 ? "s" : ""} ${pods.map(nameOf).join(",")} to be scheduled`;
     this.#event(claim, "Normal", "WaitForPodScheduled", text);
   }
 
