@@ -232,7 +232,15 @@ const KERNEL: readonly (readonly [script: string, want: string])[] = [
   ["grep MemTotal /proc/meminfo; nproc; grep -c processor /proc/cpuinfo", "MemTotal:       33554432 kB\n100\n100\n"],
   ["grep cgroup /proc/mounts", "cgroup /sys/fs/cgroup cgroup2 ro,nosuid,nodev,noexec,relatime 0 0\n"],
   ["head -1 /proc/self/mountinfo", "1000 999 0:20 / / rw,relatime - overlay overlay rw\n"],
-  ["grep ' /sys/fs/cgroup ' /proc/self/mountinfo | cut -d' ' -f2", "1004\n"],
+  ["grep ' /sys/fs/cgroup ' /proc/self/mountinfo | cut -d' ' -f2", "1006\n"],
+  [
+    "grep -E 'hostname|resolv' /proc/mounts",
+    "/dev/kubelab /etc/hostname ext4 rw,relatime 0 0\n/dev/kubelab /etc/resolv.conf ext4 rw,relatime 0 0\n",
+  ],
+  [
+    "grep hostname /proc/self/mountinfo | cut -d' ' -f4",
+    "/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/hostname\n",
+  ],
   ["test $(uname -r) = $(cat /proc/sys/kernel/osrelease); echo $?", "0\n"],
 ];
 for (const [script, want] of KERNEL) {

@@ -294,3 +294,30 @@ test("nginx-unprivileged serves as user 101", async () => {
   assert.match((await local.sh("wget -q -O - http://localhost:8080/", server)).stdout.toString(), /Welcome to nginx/);
   local.stop();
 });
+
+test("busybox's httpd serves a folder on the pod's port, also from the background", async () => {
+  const server = lab.run({
+    command: ["sh", "-c", "mkdir /www /www/sub; echo hi > /www/index.html; httpd -f -v -p 8080 -h /www"],
+  });
+  const log = lab.output(server, "stderr");
+  await lab.settle();
+  const url = `http://${server.sandbox.ip}:8080`;
+  const run = async (script: string) => (await lab.sh(script, server)).stdout.toString();
+  assert.equal(await run(`wget -qO- ${url}/`), "hi\n");
+  const head =
+    /^HTTP\/1\.1 200 OK\r\nDate: .*\r\nConnection: close\r\nContent-type: text\/html\r\nAccept-Ranges: bytes\r\nContent-Length: 3\r\n/;
+  assert.match(await run(`printf 'GET / HTTP/1.0\r\n\r\n' | nc ${server.sandbox.ip} 8080`), head);
+  assert.match(
+    await run(`curl -s ${url}/nope || printf 'GET /nope HTTP/1.0\r\n\r\n' | nc localhost 8080`),
+    /<BODY><H1>404 Not Found<\/H1>\nThe requested URL was not found\n<\/BODY><\/HTML>\n$/,
+  );
+  assert.match(
+    await run("printf 'GET /sub HTTP/1.0\r\n\r\n' | nc localhost 8080"),
+    /^HTTP\/1\.1 302 Found\r\n(.*\r\n)*Location: \/sub\/\r\n/,
+  );
+  assert.match(await run("printf 'PUT / HTTP/1.0\r\n\r\n' | nc localhost 8080"), /^HTTP\/1\.1 501 Not Implemented\r\n/);
+  assert.match(log(), /^[\d.]+:\d+: response:200\n/);
+  assert.equal(await run("httpd -p 81 -h /www; wget -qO- localhost:81; httpd -d 'a%20b+c'"), "hi\na b c");
+  const refused = await lab.sh("httpd -f -p 8080", server);
+  assert.deepEqual([refused.exitCode, refused.stderr.toString()], [1, "httpd: bind: Address already in use\n"]);
+});

@@ -10,6 +10,8 @@ const IMAGE_TIME_MS = Date.UTC(2023, 0, 1);
 const FOLDERS = [
   "/bin",
   "/dev",
+  "/dev/mqueue",
+  "/dev/pts",
   "/dev/shm",
   "/etc",
   "/home",

@@ -35,6 +35,9 @@ export interface ContainerFsOptions {
   readonly owners?: HostOwners;
 }
 
+/** Mirrors wrappedVolumeSpec of pkg/volume/{secret,projected,downwardapi}: the medium is Memory. A token's volume is projected. */
+const MEMORY_BACKED = /\/volumes\/kubernetes\.io~(secret|projected|downward-api)\//;
+
 export interface WriteOptions {
   readonly truncate?: boolean;
   /** default: append */
@@ -56,6 +59,8 @@ export class ContainerFs {
   readonly #layer: Layer;
   readonly #tree: Overlay;
   readonly #mounts: readonly HostMount[];
+  /** files of the runtime, which mounts them */
+  readonly #provided: HostMount[] = [];
   #access: Access;
 
   constructor(options: ContainerFsOptions) {
@@ -91,7 +96,9 @@ export class ContainerFs {
 
   /** The content of /proc/PID/mounts or /proc/PID/mountinfo. */
   mountTable(format: typeof mountsText): string {
-    return format(this.#tree.isReadonly, this.#mounts, ({ containerPath }) => this.isTmpfs(containerPath));
+    return format(this.#tree.isReadonly, [...this.#provided, ...this.#mounts], ({ containerPath }) =>
+      this.isTmpfs(containerPath),
+    );
   }
 
   /** bytes written to the layer */
@@ -107,6 +114,8 @@ export class ContainerFs {
   /** Writes a file of the runtime into the tree: /etc/hosts and the like. */
   provide(path: string, content: string): void {
     const wasReadonly = this.#tree.isReadonly;
+    const hostPath = `/var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes${path.slice(path.lastIndexOf("/"))}`;
+    this.#provided.push({ containerPath: path, hostPath, isReadonly: wasReadonly });
     this.#tree.isReadonly = false;
     try {
       this.mkdir(path.slice(0, path.lastIndexOf("/")) || "/", { recursive: true });
@@ -379,17 +388,18 @@ export class ContainerFs {
     else this.#access.requireDelete((target.steps.at(-2) as Step).place, last, to);
   }
 
-  /** Whether the file is on a tmpfs of the machine: a mounted `emptyDir` of medium Memory. */
+  /** Whether the file is on a tmpfs: of the machine, for an `emptyDir` of medium Memory, or what the kubelet keeps in memory. */
   isTmpfs(path: string): boolean {
     const place = this.#find(path);
-    return place.kind === "host" && this.host.isTmpfs(place);
+    return place.kind === "host" && (MEMORY_BACKED.test(place.mount.hostPath) || this.host.isTmpfs(place));
   }
 
   /** The space of a mount; the container's own layer is on the machine's disk. Nothing for what the kernel provides. */
   space(path: string): FileSystemSpace {
     const place = this.#find(path);
     if (place.kind === "host") return this.host.space(place);
-    return path === "/" ? spaceAt("/") : { totalBytes: 0, freeBytes: 0 };
+    const isOnDisk = path === "/" || this.#provided.some(({ containerPath }) => containerPath === path);
+    return isOnDisk ? spaceAt("/") : { totalBytes: 0, freeBytes: 0 };
   }
 
   chmod(path: string, mode: number): void {

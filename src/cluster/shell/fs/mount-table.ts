@@ -13,13 +13,15 @@ interface MountRow {
 const KERNEL_MOUNTS: readonly MountRow[] = [
   row("proc", "/proc", "proc", "rw,nosuid,nodev,noexec,relatime"),
   row("tmpfs", "/dev", "tmpfs", "rw,nosuid"),
+  row("devpts", "/dev/pts", "devpts", "rw,nosuid,noexec,relatime,gid=5,mode=620,ptmxmode=666"),
+  row("mqueue", "/dev/mqueue", "mqueue", "rw,nosuid,nodev,noexec,relatime"),
   row("shm", "/dev/shm", "tmpfs", "rw,nosuid,nodev,noexec,relatime"),
   row("sysfs", "/sys", "sysfs", "ro,nosuid,nodev,noexec,relatime"),
   row("cgroup", "/sys/fs/cgroup", "cgroup2", "ro,nosuid,nodev,noexec,relatime"),
 ];
 
-/** The kubelet's folder of pods on every node: the machine's own path stays hidden. */
-const NODE_FOLDER = /\/var\/(?:lib\/kubelet|log)\/.*$/;
+/** The folders of the kubelet and the runtime on every node: the machine's own path stays hidden. */
+const NODE_FOLDER = /\/var\/(?:lib\/kubelet|lib\/containerd|log)\/.*$/;
 const FIRST_ID = 1000;
 
 function row(source: string, target: string, type: string, options: string): MountRow {

@@ -7,8 +7,8 @@ import type { Connection, SocketAddress } from "../process/ports.js";
 import type { Self } from "../process/process.js";
 import { SIGINT, SIGTERM } from "../process/signals.js";
 import { complain, print } from "./console.js";
-import { serveHttp } from "./http-server.js";
 import { untilSignal } from "./system.js";
+import { serveHttp } from "./web/http-server.js";
 
 const DNS_PORT = 53;
 const HEALTH_PORT = 8080;

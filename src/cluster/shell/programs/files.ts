@@ -58,9 +58,13 @@ async function listFolder(self: Self, name: string, listing: Listing, folders: s
   const entries = fs.readdir(path).filter((entry) => hidden || !entry.startsWith("."));
   if (options.has("a")) entries.unshift(".", "..");
   if (options.has("r")) entries.reverse();
-  const sizes = entries.map((entry) => fs.lstat(resolvePath(path, entry))).filter(({ type }) => type !== "symlink");
-  const blocks = sizes.reduce((sum, { type, size }) => sum + (type === "directory" ? 1 : Math.ceil(size / 4096)), 0);
-  if (options.has("l")) await print(self, `total ${blocks * 4}\n`);
+  if (options.has("l")) {
+    const blocks = entries.map((entry) => {
+      const { type, size } = fs[options.has("L") ? "stat" : "lstat"](resolvePath(path, entry));
+      return type === "symlink" ? 0 : Math.ceil(size / 4096);
+    });
+    await print(self, `total ${blocks.reduce((sum, count) => sum + count, 0) * 4}\n`);
+  }
   if (self.stdout.isTerminal === true && !options.has("l") && !options.has("1"))
     await print(self, inColumns(entries, self));
   else for (const entry of entries) await print(self, listLine(self, path, entry, listing));

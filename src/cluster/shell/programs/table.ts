@@ -9,29 +9,7 @@ import { ifconfig, ip, netstat, route } from "./net/interfaces.js";
 import { chmod, chown, stat } from "./owners.js";
 import { killall, nohup, pgrep, pidof } from "./processes.js";
 import { seq } from "./seq.js";
-import {
-  app,
-  component,
-  entrypoint,
-  env,
-  fail,
-  hostname,
-  id,
-  kill,
-  nproc,
-  pause,
-  perl,
-  printenv,
-  ps,
-  pwd,
-  sleep,
-  succeed,
-  timeout,
-  top,
-  uname,
-  which,
-  whoami,
-} from "./system.js";
+import * as system from "./system.js";
 import { echo, head, tail, tee, wc, yes } from "./text.js";
 import { tr } from "./tr.js";
 
@@ -40,59 +18,37 @@ const shell: Program = async (self) => (await import("../language/run.js")).runS
 const utility: Program = async (self) => (await import("../language/utilities.js")).runUtility(self);
 /** Builtins of the shell that also exist as programs: `test`, `printf`. */
 const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
-const base64: Program = async (self) => (await import("./bytes/base64.js")).base64(self);
-const cmp: Program = async (self) => (await import("./bytes/cmp.js")).cmp(self);
-const dd: Program = async (self) => (await import("./bytes/dd.js")).dd(self);
 const digest: Program = async (self) => (await import("./bytes/digest.js")).digest(self);
 const gzip: Program = async (self) => (await import("./bytes/zip.js")).gzip(self);
-const hexdump: Program = async (self) => (await import("./bytes/dump.js")).hexdump(self);
-const od: Program = async (self) => (await import("./bytes/dump.js")).od(self);
-const nginx: Program = async (self) => (await import("./nginx.js")).nginx(self);
-const httpd: Program = async (self) => (await import("./httpd.js")).httpd(self);
-const etcd: Program = async (self) => (await import("./etcd.js")).etcd(self);
-const httpEcho: Program = async (self) => (await import("./http-echo.js")).httpEcho(self);
-const curl: Program = async (self) => (await import("./net/curl.js")).curl(self);
-const wget: Program = async (self) => (await import("./net/wget.js")).wget(self);
-const nslookup: Program = async (self) => (await import("./net/nslookup.js")).nslookup(self);
-const dig: Program = async (self) => (await import("./net/dig.js")).dig(self);
-const getent: Program = async (self) => (await import("./net/lookup-programs.js")).getent(self);
-const ping: Program = async (self) => (await import("./net/lookup-programs.js")).ping(self);
-const netcat: Program = async (self) => (await import("./net/nc.js")).netcat(self);
-const coredns: Program = async (self) => (await import("./coredns.js")).coredns(self);
-const stress: Program = async (self) => (await import("./stress.js")).stress(self);
-
-const agnhost: Program = async (self) => (await import("./agnhost/agnhost.js")).agnhost(self);
-const tar: Program = async (self) => (await import("./tar/tar.js")).tar(self);
-const stty: Program = async (self) => (await import("./stty.js")).stty(self);
-const tty: Program = async (self) => (await import("./stty.js")).tty(self);
 const clear: Program = async (self) => (await import("./stty.js")).clear(self);
 
 const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["sh", shell],
   ["utility", utility],
   ["builtin", builtin],
-  ["nginx", nginx],
-  ["httpd", httpd],
-  ["http-echo", httpEcho],
-  ["etcd", etcd],
-  ["curl", curl],
-  ["wget", wget],
-  ["nc", netcat],
-  ["nslookup", nslookup],
-  ["dig", dig],
-  ["getent", getent],
-  ["ping", ping],
-  ["stress", stress],
-  ["coredns", coredns],
-  ["perl", perl],
-  ["component", component],
-  ["app", app],
-  ["agnhost", agnhost],
+  ["nginx", async (self) => (await import("./web/nginx.js")).nginx(self)],
+  ["httpd", async (self) => (await import("./web/httpd.js")).httpd(self)],
+  ["http-echo", async (self) => (await import("./web/http-echo.js")).httpEcho(self)],
+  ["etcd", async (self) => (await import("./etcd.js")).etcd(self)],
+  ["busybox-httpd", async (self) => (await import("./web/busybox-httpd.js")).busyboxHttpd(self)],
+  ["curl", async (self) => (await import("./net/curl.js")).curl(self)],
+  ["wget", async (self) => (await import("./net/wget.js")).wget(self)],
+  ["nc", async (self) => (await import("./net/nc.js")).netcat(self)],
+  ["nslookup", async (self) => (await import("./net/nslookup.js")).nslookup(self)],
+  ["dig", async (self) => (await import("./net/dig.js")).dig(self)],
+  ["getent", async (self) => (await import("./net/lookup-programs.js")).getent(self)],
+  ["ping", async (self) => (await import("./net/lookup-programs.js")).ping(self)],
+  ["stress", async (self) => (await import("./stress.js")).stress(self)],
+  ["coredns", async (self) => (await import("./coredns.js")).coredns(self)],
+  ["perl", system.perl],
+  ["component", system.component],
+  ["app", system.app],
+  ["agnhost", async (self) => (await import("./agnhost/agnhost.js")).agnhost(self)],
   ["nnp", nnp],
-  ["entrypoint", entrypoint],
-  ["pause", pause],
-  ["true", succeed],
-  ["false", fail],
+  ["entrypoint", system.entrypoint],
+  ["pause", system.pause],
+  ["true", system.succeed],
+  ["false", system.fail],
   ["echo", echo],
   ["cat", cat],
   ["head", head],
@@ -102,10 +58,10 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["tr", tr],
   ["wc", wc],
   ["seq", seq],
-  ["sleep", sleep],
-  ["env", env],
-  ["printenv", printenv],
-  ["timeout", timeout],
+  ["sleep", system.sleep],
+  ["env", system.env],
+  ["printenv", system.printenv],
+  ["timeout", system.timeout],
   ["ls", ls],
   ["mkdir", mkdir],
   ["rmdir", rmdir],
@@ -113,25 +69,25 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["touch", touch],
   ["basename", basename],
   ["dirname", dirname],
-  ["pwd", pwd],
-  ["hostname", hostname],
-  ["whoami", whoami],
-  ["id", id],
-  ["groups", id],
+  ["pwd", system.pwd],
+  ["hostname", system.hostname],
+  ["whoami", system.whoami],
+  ["id", system.id],
+  ["groups", system.id],
   ["stat", stat],
   ["chmod", chmod],
   ["chown", chown],
   ["chgrp", chown],
-  ["uname", uname],
-  ["nproc", nproc],
-  ["ps", ps],
-  ["top", top],
-  ["kill", kill],
-  ["which", which],
-  ["hexdump", hexdump],
-  ["od", od],
-  ["base64", base64],
-  ["cmp", cmp],
+  ["uname", system.uname],
+  ["nproc", system.nproc],
+  ["ps", system.ps],
+  ["top", system.top],
+  ["kill", system.kill],
+  ["which", system.which],
+  ["hexdump", async (self) => (await import("./bytes/dump.js")).hexdump(self)],
+  ["od", async (self) => (await import("./bytes/dump.js")).od(self)],
+  ["base64", async (self) => (await import("./bytes/base64.js")).base64(self)],
+  ["cmp", async (self) => (await import("./bytes/cmp.js")).cmp(self)],
   ["gzip", gzip],
   ["gunzip", gzip],
   ["zcat", gzip],
@@ -154,10 +110,10 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["nohup", nohup],
   ["sysctl", sysctl],
   ["date", date],
-  ["dd", dd],
-  ["tar", tar],
-  ["stty", stty],
-  ["tty", tty],
+  ["dd", async (self) => (await import("./bytes/dd.js")).dd(self)],
+  ["tar", async (self) => (await import("./tar/tar.js")).tar(self)],
+  ["stty", async (self) => (await import("./stty.js")).stty(self)],
+  ["tty", async (self) => (await import("./stty.js")).tty(self)],
   ["clear", clear],
   ["reset", clear],
 ]);
@@ -167,33 +123,18 @@ export function findProgram(name: string): Program | undefined {
   return PROGRAMS.get(name);
 }
 
+/** Programs that no busybox has, or under another name. */
+const OF_OTHER_IMAGES = new Set(
+  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app agnhost nnp pause entrypoint".split(
+    " ",
+  ),
+);
+
 /** The commands of a busybox and their programs: the /bin of images without a description. */
 export const APPLETS: ReadonlyMap<string, string> = new Map([
-  ...[...PROGRAMS.keys()]
-    .filter(
-      (name) =>
-        ![
-          "utility",
-          "builtin",
-          "nginx",
-          "httpd",
-          "http-echo",
-          "etcd",
-          "curl",
-          "dig",
-          "stress",
-          "coredns",
-          "perl",
-          "component",
-          "app",
-          "agnhost",
-          "nnp",
-          "pause",
-          "entrypoint",
-        ].includes(name),
-    )
-    .map((name): [string, string] => [name, name]),
+  ...[...PROGRAMS.keys()].filter((name) => !OF_OTHER_IMAGES.has(name)).map((name): [string, string] => [name, name]),
   ["ash", "sh"],
+  ["httpd", "busybox-httpd"],
   ["test", "builtin"],
   ["[", "builtin"],
   ["printf", "builtin"],

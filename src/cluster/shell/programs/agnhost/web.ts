@@ -4,8 +4,8 @@ import { onAbort } from "../../../../util/async/abort.js";
 import { requestUrl } from "../../../../util/net/request-url.js";
 import { type BindErrno, bindErrorText, listenTcp } from "../../net/listen.js";
 import type { Self } from "../../process/process.js";
-import { serveHttp } from "../http-server.js";
 import { untilKilled } from "../system.js";
+import { serveHttp } from "../web/http-server.js";
 import { goLog } from "./go-log.js";
 
 const MAX_BODY_BYTES = 1_048_576;

@@ -1,5 +1,5 @@
-import { resolvePath } from "../fs/paths.js";
-import type { Self } from "../process/process.js";
+import { resolvePath } from "../../fs/paths.js";
+import type { Self } from "../../process/process.js";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html",

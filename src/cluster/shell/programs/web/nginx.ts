@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { onAbort } from "../../../util/async/abort.js";
-import { FsError } from "../fs/fs-error.js";
-import { bindErrorText, listenTcp } from "../net/listen.js";
-import type { Self } from "../process/process.js";
-import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../process/signals.js";
-import { complain, print, usage } from "./console.js";
-import { formatDate } from "./date.js";
+import { onAbort } from "../../../../util/async/abort.js";
+import { FsError } from "../../fs/fs-error.js";
+import { bindErrorText, listenTcp } from "../../net/listen.js";
+import type { Self } from "../../process/process.js";
+import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../../process/signals.js";
+import { complain, print, usage } from "../console.js";
+import { formatDate } from "../date.js";
+import { untilSignal } from "../system.js";
 import { serveHttp } from "./http-server.js";
 import { findStaticFile } from "./static-files.js";
-import { untilSignal } from "./system.js";
 
 const PID_FILE = "/var/run/nginx.pid";
 const MAIN_CONFIG = "/etc/nginx/nginx.conf";

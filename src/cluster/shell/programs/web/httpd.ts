@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { onAbort } from "../../../util/async/abort.js";
-import { listenTcp } from "../net/listen.js";
-import type { Self } from "../process/process.js";
-import { SIGINT, SIGTERM, SIGWINCH } from "../process/signals.js";
-import { complain, print } from "./console.js";
-import { formatDate } from "./date.js";
+import { onAbort } from "../../../../util/async/abort.js";
+import { listenTcp } from "../../net/listen.js";
+import type { Self } from "../../process/process.js";
+import { SIGINT, SIGTERM, SIGWINCH } from "../../process/signals.js";
+import { complain, print } from "../console.js";
+import { formatDate } from "../date.js";
+import { untilSignal } from "../system.js";
 import { serveHttp } from "./http-server.js";
 import { findStaticFile } from "./static-files.js";
-import { untilSignal } from "./system.js";
 
 const CONFIG = "/usr/local/apache2/conf/httpd.conf";
 const VERSION = "Apache/2.4.58 (Unix)";

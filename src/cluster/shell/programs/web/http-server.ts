@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
-import { acceptTls } from "../net/serving-certificate.js";
-import { duplexOf } from "../process/duplex.js";
-import type { Listener } from "../process/ports.js";
-import type { Self } from "../process/process.js";
+import { acceptTls } from "../../net/serving-certificate.js";
+import { duplexOf } from "../../process/duplex.js";
+import type { Listener } from "../../process/ports.js";
+import type { Self } from "../../process/process.js";
 
 /**
  * Serves HTTP on connections of the pod's network with Node's own server; no socket of the machine is used.
