@@ -24,9 +24,11 @@ import { podPath, withPod } from "./pod.js";
 interface PortForwardOptions extends PodOptions {
   readonly protocol?: PortForwardProtocol;
   readonly frames?: boolean;
-  readonly address: string;
+  readonly address: readonly string[];
 }
 
+const LOOPBACK = "127.0.0.1";
+const DEFAULT_ADDRESSES: readonly string[] = [LOOPBACK];
 const UPSTREAM = { file: "staging/src/k8s.io/kubectl/pkg/cmd/portforward/portforward.go", func: "RunPortForward" };
 
 /** `kubelab port-forward`: local ports that lead to ports of a pod, or of a service's. */
@@ -46,7 +48,11 @@ export function addPortForwardCommand(command: Command, context: CliContext): vo
     "kubelab port-forward nginx 8080:80 --protocol spdy",
   );
   addNamespaceOption(addTargetOptions(addOutputOptions(command)))
-    .option("--address <ip>", "local address to listen on", ipOrLocalhost, "127.0.0.1")
+    .addOption(
+      new Option("--address <ips>", "local addresses to listen on: IPs or localhost, with commas; can be repeated")
+        .argParser(addAddresses)
+        .default(DEFAULT_ADDRESSES, LOOPBACK),
+    )
     .addOption(
       new Option(
         "--protocol <name>",
@@ -81,7 +87,8 @@ async function runPortForward(
     const { address, protocol, frames: showsFrames = false } = options;
     const protocols = protocolsOf(protocol, environment.kubeVersion);
     const path = podPath(name, "portforward");
-    const request = { path, address, ports: portsOf(requested, service, pod), protocols, showsFrames };
+    const addresses = address.map((one) => (one === "localhost" ? [LOOPBACK, "::1"] : [one]));
+    const request = { path, addresses, ports: portsOf(requested, service, pod), protocols, showsFrames };
     await forwardPorts(environment.client, request, (opened) => context.print(listeningResult(opened)), context.signal);
   });
 }
@@ -121,9 +128,13 @@ function protocolsOf(
 }
 
 /** No name is looked up elsewhere. Mirrors parseAddresses in client-go/tools/portforward/portforward.go. */
-function ipOrLocalhost(text: string): string {
-  if (isIP(text) !== 0 || text === "localhost") return text;
-  throw new InvalidArgumentError(`${text === "" ? "an empty text" : text} is not a valid IP.`);
+function addAddresses(text: string, before: readonly string[]): readonly string[] {
+  const added = text.split(",");
+  for (const one of added) {
+    if (isIP(one) !== 0 || one === "localhost") continue;
+    throw new InvalidArgumentError(`${one === "" ? "an empty text" : one} is not a valid IP.`);
+  }
+  return [...new Set(before === DEFAULT_ADDRESSES ? added : [...before, ...added])];
 }
 
 /** One document for all ports. Mirrors the lines of client-go/tools/portforward (listenOnPort). */

@@ -299,6 +299,20 @@ function releaseSuite(release: string): void {
       /host\.example is not a valid IP/,
     ],
     [
+      "port-forward at an address of another machine beside a good one",
+      ["port-forward", "nginx", ":80", "--address", "127.0.0.1,192.0.2.1"],
+      2,
+      /^$/,
+      /unable to listen on 192\.0\.2\.1:\d+: /,
+    ],
+    [
+      "port-forward at nothing between commas",
+      ["port-forward", "nginx", ":80", "--address", "127.0.0.1,"],
+      2,
+      /^$/,
+      /an empty text is not a valid IP/,
+    ],
+    [
       "port-forward at an address of another machine",
       ["port-forward", "nginx", ":80", "--address", "192.0.2.1"],
       2,
@@ -315,6 +329,23 @@ function releaseSuite(release: string): void {
       assert.equal(ended.code, code, ended.stderr);
     });
   }
+
+  test("port-forward --address: several, each once, with one local port", async () => {
+    const stop = new AbortController();
+    const flags = ["--address", "127.0.0.2,127.0.0.1", "--address=127.0.0.2"];
+    const argv = ["port-forward", "nginx", ":80", ...flags, "--json"];
+    const run = async (words: readonly string[]) => {
+      const options = { env: cluster.env, signal: stop.signal, onStdout: () => stop.abort() };
+      const { stdout } = await runInProcess(words, options);
+      return JSON.parse(stdout) as readonly { address: string; local: number }[];
+    };
+    const opened = await run(argv);
+    assert.deepEqual(
+      opened.map(({ address }) => address),
+      ["127.0.0.2", "127.0.0.1"],
+    );
+    assert.equal(new Set(opened.map(({ local }) => local)).size, 1);
+  });
 
   test("port-forward --json prints one document, however many ports there are", async () => {
     const stop = new AbortController();

@@ -12,8 +12,8 @@ import type { ForwardedPort } from "./ports.js";
 export interface PortForwardRequest {
   /** of the pod's portforward subresource */
   readonly path: string;
-  /** the local address to listen on */
-  readonly address: string;
+  /** local addresses to listen on: of each group one at least */
+  readonly addresses: readonly (readonly string[])[];
   readonly ports: readonly ForwardedPort[];
   /** tried in order, until one is accepted */
   readonly protocols: readonly PortForwardProtocol[];
@@ -39,7 +39,7 @@ export async function forwardPorts(
   onListening: (listening: readonly ListeningPort[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ports, address } = request;
+  const { ports, addresses } = request;
   const connected = await dial(client, request, signal);
   await using session = connected.session;
   const sockets = new Set<Socket>();
@@ -48,15 +48,28 @@ export async function forwardPorts(
   const cause = connected.cause.causedBy ?? client.trace.cause;
   try {
     const listening: ListeningPort[] = [];
-    for (const { local, remote } of ports) {
-      const server = createServer({ allowHalfOpen: true }, (socket) => {
-        sockets.add(socket);
-        socket.once("close", () => sockets.delete(socket));
-        const done = carry(client.trace, session, socket, remote, cause).finally(() => carrying.delete(done));
-        carrying.add(done);
-      });
-      servers.push(server);
-      listening.push({ address, local: await listen(server, address, local), remote });
+    for (const { local: wanted, remote } of ports) {
+      // The other addresses get the free port of the first one.
+      let local = wanted;
+      for (const group of addresses) {
+        const errors: unknown[] = [];
+        for (const address of group) {
+          const server = createServer({ allowHalfOpen: true }, (socket) => {
+            sockets.add(socket);
+            socket.once("close", () => sockets.delete(socket));
+            const done = carry(client.trace, session, socket, remote, cause).finally(() => carrying.delete(done));
+            carrying.add(done);
+          });
+          servers.push(server);
+          try {
+            local = await listen(server, address, local);
+            listening.push({ address, local, remote });
+          } catch (error) {
+            errors.push(error);
+          }
+        }
+        if (errors.length === group.length) throw errors[0];
+      }
     }
     onListening(listening);
     await orAborted(session.closed, signal);
