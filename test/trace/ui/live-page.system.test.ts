@@ -106,10 +106,18 @@ browserSuite([], "the page of a running command", (suite) => {
     trace.emit({ kind: "note", text: "out of view" }, { actor: "user" });
     await page.getByRole("listbox", { name: "203 steps" }).waitFor();
     assert.equal(await rows(page).filter({ hasText: "out of view" }).count(), 0);
+    // The letter is the window's own key, as its button shows; with Shift it is the page's.
     await page.keyboard.press("f");
+    await page.getByRole("listbox", { name: "204 steps" }).waitFor();
+    assert.deepEqual(pressed, ["f", "f"]);
+    assert.equal(await follow.getAttribute("aria-pressed"), "false");
+    assert.equal(await page.locator("footer kbd", { hasText: /^F$/ }).count(), 1);
+    await page.keyboard.press("F");
     await rows(page).filter({ hasText: "out of view" }).waitFor();
     await live.close();
-    await status(page, "ended");
+    // A stopped command looks stopped.
+    await status(page, "ended, as of ");
+    assert.equal(await page.locator("main.stopped").count(), 1);
     assert.equal(await page.locator("img").count(), 0);
     assert.equal(await page.title(), "kubelab");
     assert.deepEqual(complaints, []);
@@ -147,7 +155,7 @@ browserSuite([], "the page of a running command", (suite) => {
     await page.evaluate(`(() => {
       const line = document.querySelector(".connection");
       const words = [];
-      const isBack = () => words.push(line.textContent.slice(2)) > 0 && words.at(-1) === "live";
+      const isBack = () => words.push(line.textContent.slice(2).replace(/, as of .*/, "")) > 0 && words.at(-1) === "live";
       globalThis.seen = new Promise((resolve) => {
         const watch = new MutationObserver(() => isBack() && resolve([...new Set(words)].join()));
         watch.observe(line, { subtree: true, characterData: true, childList: true });

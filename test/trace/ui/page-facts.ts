@@ -94,3 +94,22 @@ export function podFacts(): TraceEvent[] {
   facts.add({ kind: "note", text: "a detail" }, { level: 3, origin: "timer", every: "10 s" });
   return facts.events;
 }
+
+/** The same with the command's story: the request, the choice, the start of the container, the status. */
+export function toldFacts(): TraceEvent[] {
+  const facts = new PageFacts();
+  facts.events.push(...podFacts());
+  const id = (seq: number) => seq.toString(16).padStart(16, "0");
+  const upstream = { file: "pkg/scheduler/schedule_one.go", func: "schedulePod" };
+  const steps = [
+    { fact: id(2), text: "asks the API server to create pod web", why: "the user ran kubectl" },
+    { fact: id(4), text: "chooses n1 for pod web", why: "it is the only node", topic: "scheduler", upstream },
+    { fact: id(7), text: "tells the runtime to start container app" },
+    { fact: id(8), text: "reports that the pod runs" },
+  ];
+  facts.add(
+    { kind: "story", title: "pod default/web: from the request to Running", steps },
+    { actor: "user", level: 4 },
+  );
+  return facts.events;
+}

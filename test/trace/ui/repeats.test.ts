@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
-import { foldRows } from "../../../src/trace/ui/browser/fold.js";
+import { foldRows } from "../../../src/trace/ui/browser/list/fold.js";
 import type { Step } from "../../../src/trace/ui/browser/step.js";
 import { Story } from "../../../src/trace/ui/browser/story.js";
 import { titleOf } from "../../../src/trace/ui/browser/words.js";

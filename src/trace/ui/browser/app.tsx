@@ -1,11 +1,17 @@
+import { signal } from "@preact/signals";
+import { Player } from "./controls/player.js";
+import { Toolbar, Views } from "./controls/toolbar.js";
 import { Details } from "./details/details.js";
+import { Strip } from "./details/strip.js";
+import { hasOwnMeaning } from "./keys.js";
+import { say } from "./language.js";
+import { PlotList } from "./list/plot-list.js";
+import { Sequence } from "./list/sequence.js";
 import type { Live } from "./live/live.js";
 import { KeyButtons, LiveStatus, StateTables } from "./live/live-bar.js";
 import { Picture } from "./picture/picture.js";
-import { Sequence } from "./sequence.js";
 import type { PageState } from "./state.js";
 import { Timeline } from "./timeline/timeline.js";
-import { Toolbar } from "./toolbar.js";
 import { durationWords, titleOf } from "./words.js";
 
 interface AppProps {
@@ -14,28 +20,70 @@ interface AppProps {
   readonly live: Live | undefined;
 }
 
-/** The whole page. */
+const narrow = matchMedia("(max-width: 56rem)");
+/** the page has one column */
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", () => {
+  isNarrow.value = narrow.matches;
+});
+
+/** The whole page. On a narrow one, a step's text opens below its row. */
 export function App({ state, live }: AppProps) {
+  const isStory = state.view.value === "story";
+  const hasStage = !isStory || !isNarrow.value;
+  const connection = live?.connection.value;
+  const isStopped = connection === "ended" || connection === "lost" || connection === "refused";
   return (
     <>
       <Head state={state} live={live} />
-      <main>
-        {state.isPictureShown.value && <Picture state={state} />}
-        <Timeline state={state} />
-        <Sequence state={state} />
-        <Side state={state} live={live} />
+      <main class={[isStory ? "told" : "facts", isStopped ? "stopped" : ""].filter(Boolean).join(" ")}>
+        <div class="left">
+          {!isStory && <Timeline state={state} />}
+          {isStory ? (
+            <PlotList state={state} opened={isNarrow.value ? <Opened state={state} live={live} /> : undefined} />
+          ) : (
+            <Sequence state={state} />
+          )}
+        </div>
+        <div class={state.isPictureShown.value ? "stage" : "stage pictureless"}>
+          {hasStage && <Strip state={state} />}
+          {state.isPictureShown.value && <Picture state={state} isNarrow={isNarrow.value} />}
+          <Player state={state} />
+          <div class="below">
+            {isStory && <Timeline state={state} />}
+            {hasStage && <Side state={state} live={live} />}
+          </div>
+        </div>
       </main>
-      <footer>
-        <kbd>↑</kbd> <kbd>↓</kbd> step · <kbd>←</kbd> cause · <kbd>→</kbd> effect · <kbd>Space</kbd> play · <kbd>/</kbd>{" "}
-        search · <kbd>c</kbd> only this chain · <kbd>p</kbd> picture ·{" "}
-        {state.isLive && (
-          <>
-            <kbd>f</kbd> follow ·{" "}
-          </>
-        )}
-        <kbd>Esc</kbd> back
-      </footer>
+      <Footer state={state} />
     </>
+  );
+}
+
+function Opened({ state, live }: AppProps) {
+  return (
+    <>
+      <Strip state={state} />
+      <Side state={state} live={live} />
+    </>
+  );
+}
+
+/** A key of the command's window hides the page's own key of that letter: then that needs Shift. */
+function Footer({ state }: { readonly state: PageState }) {
+  const letter = (key: string) => <kbd>{hasOwnMeaning(state, key) ? key.toUpperCase() : key}</kbd>;
+  return (
+    <footer>
+      <kbd>↑</kbd> <kbd>↓</kbd> {say("step")} · <kbd>←</kbd> {say("cause")} · <kbd>→</kbd> {say("effect")} ·{" "}
+      <kbd>{say("Space")}</kbd> {say("play")} · <kbd>/</kbd> {say("search")} · {letter("c")} {say("only this chain")} ·{" "}
+      {letter("p")} {say("picture")} ·{" "}
+      {state.isLive && (
+        <>
+          {letter("f")} {say("follow")} ·{" "}
+        </>
+      )}
+      <kbd>Esc</kbd> {say("back")}
+    </footer>
   );
 }
 
@@ -53,27 +101,44 @@ function Side({ state, live }: AppProps) {
 function Head({ state, live }: AppProps) {
   state.revision.value;
   const { story } = state;
-  // The command's own note; notes of a kubelet may come before it.
-  const note = story.steps.find(({ event }) => event.kind === "note" && event.actor === "user");
-  const all = story.steps.length;
-  const matching = state.matching.value.length;
-  const folded = matching - state.rows.value.length;
-  const facts = matching === all ? `${all} facts` : `${matching} of ${all} facts`;
-  const count = folded === 0 ? facts : `${facts} (${folded} folded)`;
+  // The command's own note; other notes may come before it.
+  const notes = story.steps.filter(({ event }) => event.kind === "note" && event.actor === "user");
+  const titles = notes.map(({ event }) => titleOf(event));
+  const title = (titles.find((text) => text.startsWith("kubelab ")) ?? titles[0] ?? say("a trace")).replace(
+    "kubelab ",
+    "",
+  );
   return (
     <header>
       <div class="words">
         <h1>kubelab</h1>
-        <p title={note && titleOf(note.event)}>
-          {note === undefined ? "a trace" : titleOf(note.event).replace(/^kubelab /, "")}
-        </p>
+        <p title={title}>{title}</p>
         <p class="count" role="status">
-          {state.isReading.value ? "reading the file" : `${count}, ${durationWords(story.endMs - story.startMs)}`}
+          {state.isReading.value ? say("reading the file") : countWords(state)}
         </p>
         {live !== undefined && <LiveStatus live={live} />}
       </div>
+      <Views state={state} />
       <Toolbar state={state} />
       {live !== undefined && <KeyButtons live={live} />}
     </header>
   );
+}
+
+function countWords(state: PageState): string {
+  const { startMs, endMs } = state.span.value;
+  const duration = durationWords(endMs - startMs);
+  const matching = state.matching.value.length;
+  const plot = state.view.value === "story" ? state.plot.value : undefined;
+  if (plot !== undefined) {
+    const { length } = plot.steps;
+    return matching === length
+      ? say("{1} steps in {2}", length, duration)
+      : say("{1} of {2} steps in {3}", matching, length, duration);
+  }
+  const all = state.story.steps.length;
+  const folded = matching - state.rows.value.length;
+  const facts = matching === all ? say("{1} facts", all) : say("{1} of {2} facts", matching, all);
+  const count = folded === 0 ? facts : `${facts} ${say("({1} folded)", folded)}`;
+  return `${count}, ${duration}`;
 }

@@ -10,31 +10,28 @@ export interface Filter {
   readonly pod: string | undefined;
   /** what is chosen in the picture; undefined: anything */
   readonly thing: Thing | undefined;
-  /** the highest level that is shown */
-  readonly level: number;
   /** keys of lanes, and kinds, that are not shown */
   readonly hiddenLanes: ReadonlySet<string>;
   readonly hiddenKinds: ReadonlySet<string>;
 }
 
-/** The level that also shows the servers' decisions about each request, and bodies. */
-export const ALL_LEVELS = 4;
-
 export const NO_FILTER: Filter = {
   search: "",
   pod: undefined,
   thing: undefined,
-  level: ALL_LEVELS,
   hiddenLanes: new Set(),
   hiddenKinds: new Set(),
 };
 
 /** @param kept is always shown, such as the selected step */
-export function filterSteps(story: Story, filter: Filter, kept: (step: Step) => boolean): Step[] {
+export function filterSteps(
+  story: Pick<Story, "steps" | "textOf">,
+  filter: Filter,
+  kept: (step: Step) => boolean,
+): Step[] {
   const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
   const isShown = (step: Step): boolean => {
     const { event, lane } = step;
-    if (event.level > filter.level) return false;
     if (filter.pod !== undefined && event.pod !== filter.pod) return false;
     if (filter.thing !== undefined && !concerns(step, filter.thing)) return false;
     if (filter.hiddenLanes.has(lane.key) || filter.hiddenKinds.has(event.kind)) return false;

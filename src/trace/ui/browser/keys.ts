@@ -19,8 +19,16 @@ export function handleKeys(state: PageState, event: KeyboardEvent): void {
   act();
 }
 
+/** Whether the command's window has a key of its own for a letter of the page. */
+export function hasOwnMeaning(state: PageState, key: string): boolean {
+  return state.windowKeys.value.some((one) => one.key === key);
+}
+
 /** @param isList false outside the list, where keys scroll */
-function actionFor(state: PageState, key: string, isList: boolean): (() => void) | undefined {
+function actionFor(state: PageState, pressed: string, isList: boolean): (() => void) | undefined {
+  // The keys that a live page shows are those of its command; the page's own letters then need Shift.
+  if (hasOwnMeaning(state, pressed)) return () => state.press(pressed);
+  const key = /^[A-Z]$/.test(pressed) ? pressed.toLowerCase() : pressed;
   if (key === "/") return () => document.getElementById("search")?.focus();
   if (key === " ")
     return () => {
@@ -46,9 +54,9 @@ function actionFor(state: PageState, key: string, isList: boolean): (() => void)
     case "End":
       return () => state.move(state.rows.value.length);
     case "ArrowLeft":
-      return () => state.select(state.chain.value.causes.at(-1));
+      return () => state.toCause();
     case "ArrowRight":
-      return () => state.select(state.chain.value.effects[0]?.step);
+      return () => state.toEffect();
     case "Enter":
       return () => {
         const step = state.selected.value;
@@ -75,16 +83,16 @@ function leave(state: PageState): void {
   document.getElementById("rows")?.focus();
 }
 
-const STEP_MS = 800;
+const STEP_MS = 1600;
 
-/** Selects the next row every `STEP_MS` until the end, or until `isPlaying` is false. */
+/** Selects the next row every `STEP_MS`, at the chosen speed, until the end, or until `isPlaying` is false. */
 export function play(state: PageState): void {
   state.follow(false);
   let lastMs: number | undefined;
   const frame = (nowMs: number) => {
     if (!state.isPlaying.value) return;
     lastMs ??= nowMs;
-    if (nowMs - lastMs >= STEP_MS) {
+    if (nowMs - lastMs >= STEP_MS / state.speed.value) {
       lastMs = nowMs;
       if (!state.move(1)) state.isPlaying.value = false;
     }

@@ -1,9 +1,10 @@
 import { effect } from "@preact/signals";
 import { type ComponentChild, render } from "preact";
 import { App } from "./app.js";
+import { keepAddress } from "./controls/address.js";
 import { handleKeys, play } from "./keys.js";
+import { PrintedList } from "./list/print.js";
 import { Live } from "./live/live.js";
-import { PrintedList } from "./print.js";
 import { readFacts } from "./read-facts.js";
 import { PageState } from "./state.js";
 
@@ -13,7 +14,13 @@ const state = new PageState({ isLive });
 const live = isLive ? new Live(state) : undefined;
 live?.connect();
 
-readFacts(state, () => renderAt("page", <App state={state} live={live} />));
+readFacts(
+  state,
+  () => renderAt("page", <App state={state} live={live} />),
+  () => {
+    if (!isLive) keepAddress(state);
+  },
+);
 document.addEventListener("keydown", (event) => handleKeys(state, event));
 effect(() => {
   if (state.isPlaying.value) play(state);

@@ -1,4 +1,6 @@
 import type { TraceEvent } from "../../events.js";
+import type { PageState } from "./state.js";
+import type { Step } from "./step.js";
 
 type Kind = TraceEvent["kind"];
 
@@ -50,4 +52,25 @@ export function Sign({ kind, actor }: { readonly kind: Kind; readonly actor?: st
       <Mark kind={kind} x={0} y={0} />
     </svg>
   );
+}
+
+/** A text in which the words of the search are marked. */
+export function Found({ text, words }: { readonly text: string; readonly words: string }) {
+  const wanted = words.split(/\s+/).filter(Boolean).map(escaped);
+  if (wanted.length === 0) return <>{text}</>;
+  // Odd parts are those that the group matched.
+  const parts = text.split(new RegExp(`(${wanted.join("|")})`, "gi"));
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <mark key={i}>{part}</mark> : part))}</>;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+}
+
+/** The step under the pointer is marked in the list and in the timeline. */
+export function hovers(state: PageState, step: Step) {
+  const set = (hovered: Step | undefined) => () => {
+    state.hovered.value = hovered;
+  };
+  return { onPointerEnter: set(step), onPointerLeave: set(undefined) };
 }

@@ -8,10 +8,12 @@ const FIRST_CHARS = 64 * 1024;
  * Gives the facts of the file to the page. A browser takes longer to read a long file than to draw its first rows, so
  * they are shown while it still reads.
  * @param draw draws the page, once it has something to show
+ * @param loaded is called when the page has all facts, before it is drawn with them
  */
-export function readFacts(state: PageState, draw: () => void): void {
+export function readFacts(state: PageState, draw: () => void, loaded: () => void): void {
   const whole = () => {
     state.load(parseFacts(textSoFar()));
+    loaded();
     if (!isDrawn) draw();
     afterFrame(() => {
       state.isFolding.value = true;

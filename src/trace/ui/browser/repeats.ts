@@ -1,5 +1,6 @@
 import type { TraceEvent } from "../../events.js";
 import { lineOf } from "../../formats/name.js";
+import { english } from "./language.js";
 import type { Step } from "./step.js";
 import { outcomeOf } from "./words.js";
 
@@ -144,7 +145,7 @@ function isPartOf(some: ReadonlySet<number>, all: ReadonlySet<number>): boolean 
 function isTelling(event: TraceEvent): boolean {
   if (event.kind !== "state" || event.every !== undefined) return false;
   // A write belongs to a request, and the requests are compared.
-  return event.version === undefined || event.what !== "stored";
+  return event.version === undefined || english(event.what) !== "stored";
 }
 
 /** The step's text without what differs between occurrences. */

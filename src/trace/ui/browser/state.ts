@@ -1,18 +1,20 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { EmbeddedFact } from "../facts.js";
-import { ALL_LEVELS, type Filter, filterSteps, NO_FILTER } from "./filter.js";
-import { type FoldedRows, foldRows } from "./fold.js";
+import type { LiveKey } from "../live-protocol.js";
+import { type Filter, filterSteps, NO_FILTER } from "./filter.js";
+import { readLanguage } from "./language.js";
+import { type FoldedRows, foldRows } from "./list/fold.js";
 import { Cluster } from "./picture/cluster.js";
 import { Moment } from "./picture/moment.js";
 import { keyOf, type Thing } from "./picture/things.js";
+import type { Plot } from "./plot.js";
 import type { Repeat } from "./repeats.js";
 import type { Step } from "./step.js";
 import { type Link, Story } from "./story.js";
+import { transportOf, whoOf } from "./words.js";
 
 /** Longer lists of effects end with a hint about the rest. */
 const MAX_EFFECTS = 200;
-/** The least share of steps that a page shows before a reader chooses. */
-const MIN_SHARE = 0.1;
 /** Steps whose messages move together when the selection goes forward. */
 const MAX_AT_ONCE = 40;
 /** The share of an overlong list that stays. Forgetting is expensive, so it must be rare. */
@@ -20,7 +22,10 @@ const KEPT_SHARE = 0.75;
 /** Finding the repeats of more facts takes longer than a frame. */
 const MAX_FOLDED_AT_ONCE = 5000;
 /** Requests and what they caused, without the servers' decisions about each request. */
-const DEFAULT_LEVEL = 2;
+const REQUEST_LEVEL = 2;
+
+/** What the list shows: what the command told, requests and calls and what they caused, or everything. */
+export type View = "story" | "requests" | "all";
 
 /** The selected step's causes and effects. */
 export interface Chain {
@@ -34,8 +39,20 @@ export interface Chain {
 /** The cluster at one moment. */
 export interface Picture {
   readonly cluster: Cluster;
+  /** everything that appears in the trace, each with its place in the picture */
+  readonly ever: Cluster;
   /** undefined: after all steps up to now */
   readonly after: Step | undefined;
+}
+
+function plotText(plot: Plot | undefined, step: Step): string | undefined {
+  const told = plot?.byStep.get(step);
+  return told && `${whoOf(step)} ${told.text} ${transportOf(step.event)}`.toLowerCase();
+}
+
+/** Some commands record everything at a high level, also their requests. */
+function isRequestStep({ event }: Step): boolean {
+  return event.level <= REQUEST_LEVEL || event.kind === "request" || event.kind === "rpc";
 }
 
 /** What the page shows. Components read signals; actions change them. */
@@ -47,11 +64,23 @@ export class PageState {
   readonly isReading = signal(false);
   /** grows with each change of the story */
   readonly revision = signal(0);
-  readonly filter = signal<Filter>({ ...NO_FILTER, level: DEFAULT_LEVEL });
+  readonly view = signal<View>("requests");
+  /** the chosen story's title; undefined: the latest */
+  readonly plotTitle = signal<string | undefined>(undefined);
+  readonly filter = signal<Filter>(NO_FILTER);
   readonly selected = signal<Step | undefined>(undefined);
   /** only the chain of the selected step is shown */
   readonly isChainOnly = signal(false);
   readonly isPlaying = signal(false);
+  /** of playing */
+  readonly speed = signal(1);
+  /** the keys of the running command's window, and what presses one */
+  readonly windowKeys = signal<readonly LiveKey[]>([]);
+  press: (key: string) => void = () => {};
+  /** under the pointer, in the list or the timeline */
+  readonly hovered = signal<Step | undefined>(undefined);
+  /** of the timeline: how much it is enlarged, and by how many CSS pixels it is moved */
+  readonly zoom = signal({ k: 1, x: 0 });
   /** whether repeats are shown once */
   readonly isFolding = signal(true);
   /** the origins of the repeats whose occurrences are all shown */
@@ -85,21 +114,48 @@ export class PageState {
     };
   });
 
-  /** the steps of the filter */
+  readonly plots = computed(() => {
+    this.revision.value;
+    return this.story.plots;
+  });
+
+  /** the story that is shown or would be; undefined for a trace without one */
+  readonly plot = computed<Plot | undefined>(() => {
+    const title = this.plotTitle.value;
+    return this.plots.value.find((one) => one.title === title) ?? this.plots.value.at(-1);
+  });
+
+  /** the first and the last moment that the page shows, Unix ms */
+  readonly span = computed(() => {
+    this.revision.value;
+    const { startMs, endMs } = (this.view.value === "story" ? this.plot.value : undefined) ?? this.story;
+    return { startMs, endMs };
+  });
+
+  /** the steps of the view and the filter */
   readonly matching = computed<readonly Step[]>(() => {
     this.revision.value;
-    if (this.isChainOnly.value && this.selected.value !== undefined) {
-      const { all } = this.chain.value;
-      return this.story.steps.filter((step) => all.has(step));
-    }
+    const { story } = this;
+    const plot = this.view.value === "story" ? this.plot.value : undefined;
+    const all = this.view.value === "requests" ? story.steps.filter(isRequestStep) : story.steps;
+    const steps = plot === undefined ? all : plot.steps.map(({ step }) => step);
+    // A search finds only what rows show.
+    const source = { steps, textOf: (step: Step) => plotText(plot, step) ?? story.textOf(step) };
     const selected = this.selected.value;
-    return filterSteps(this.story, this.filter.value, (step) => step === selected);
+    const isSelected = (step: Step) => step === selected;
+    if (this.isChainOnly.value && selected !== undefined) {
+      const chain = this.chain.value.all;
+      const filter = { ...NO_FILTER, pod: this.filter.value.pod };
+      const whole = plot === undefined ? { ...source, steps: story.steps } : source;
+      return filterSteps(whole, filter, isSelected).filter((step) => chain.has(step));
+    }
+    return filterSteps(source, this.filter.value, isSelected);
   });
 
   /** The list has one occurrence of each repeat, unless it was opened. */
   readonly #folded = computed<FoldedRows>(() => {
     const steps = this.matching.value;
-    const isOff = !this.isFolding.value || this.isChainOnly.value;
+    const isOff = !this.isFolding.value || this.isChainOnly.value || this.view.value === "story";
     return isOff
       ? { rows: steps, counters: new Map() }
       : foldRows(this.story, steps, this.opened.value, this.selected.value);
@@ -120,19 +176,22 @@ export class PageState {
 
   /** all facts so far, in the order in which they came */
   readonly #now = new Cluster();
+  readonly #ever = new Cluster(true);
   readonly #moment = new Moment();
 
   readonly picture = computed<Picture>(() => {
     this.revision.value;
     const after = this.isFollowing.value ? undefined : this.selected.value;
-    if (after === undefined) return { cluster: this.#now, after };
+    const ever = this.#ever;
+    if (after === undefined) return { cluster: this.#now, ever, after };
     const { steps } = this.story;
-    return { cluster: this.#moment.after(steps, steps.indexOf(after) + 1), after };
+    return { cluster: this.#moment.after(steps, steps.indexOf(after) + 1), ever, after };
   });
 
   /** The first facts of a file, while the browser still reads. */
   preview(facts: readonly EmbeddedFact[]): void {
     this.isReading.value = true;
+    readLanguage(facts);
     this.isFolding.value = false;
     this.#take(facts);
     this.show();
@@ -143,15 +202,18 @@ export class PageState {
     this.isReading.value = false;
     // The first rows of a long list are shown before its repeats are found.
     this.isFolding.value = facts.length <= MAX_FOLDED_AT_ONCE;
+    readLanguage(facts);
     this.#take(facts);
     this.show();
-    // Some commands record everything at a high level.
-    const isSparse = this.matching.value.length < this.story.steps.length * MIN_SHARE;
-    if (isSparse) this.change({ level: ALL_LEVELS });
+    const first = this.plot.value?.steps[0];
+    if (first === undefined) return;
+    this.view.value = "story";
+    this.selected.value ??= first.step;
   }
 
   /** Facts that have just happened. The lists get them after `show`, because drawing takes longer than a frame. */
   receive(facts: readonly EmbeddedFact[]): void {
+    readLanguage(facts);
     const added = this.#take(facts);
     if (this.isFollowing.value && added.length > 0) this.happened.value = added.slice(-MAX_AT_ONCE);
   }
@@ -171,7 +233,10 @@ export class PageState {
 
   #take(facts: readonly EmbeddedFact[]): readonly Step[] {
     const added = this.story.add(facts);
-    for (const { event } of added) this.#now.add(event);
+    for (const { event } of added) {
+      this.#now.add(event);
+      this.#ever.add(event);
+    }
     return added;
   }
 
@@ -185,6 +250,7 @@ export class PageState {
 
   select(step: Step | undefined): void {
     if (step === undefined) return;
+    this.hovered.value = undefined;
     batch(() => {
       this.isFollowing.value = false;
       this.happened.value = this.#between(this.selected.value, step);
@@ -205,10 +271,39 @@ export class PageState {
     this.change({ thing: chosen !== undefined && keyOf(chosen) === keyOf(thing) ? undefined : thing });
   }
 
+  /** Selects the direct cause, or the nearest one that the list has. */
+  toCause(): void {
+    this.select(this.#shown(this.chain.value.causes.toReversed()));
+  }
+
+  /** Selects the first effect, or the first one that the list has. */
+  toEffect(): void {
+    this.select(this.#shown(this.chain.value.effects.map(({ step }) => step)));
+  }
+
+  #shown(steps: readonly Step[]): Step | undefined {
+    const plot = this.view.value === "story" ? this.plot.value : undefined;
+    return plot === undefined ? steps[0] : steps.find((step) => plot.byStep.has(step));
+  }
+
+  /** Changes what the list shows. The selected step stays. */
+  look(view: View): void {
+    batch(() => {
+      this.isChainOnly.value = false;
+      this.view.value = view;
+      const plot = this.plot.value;
+      const selected = this.selected.value;
+      if (view === "story" && plot !== undefined && (selected === undefined || !plot.byStep.has(selected)))
+        this.select(plot.steps[0]?.step);
+    });
+  }
+
   /** Selects the step that is `by` rows away. @returns false at the end */
   move(by: number): boolean {
     const rows = this.rows.value;
-    const at = this.row.value;
+    const selectedMs = this.selected.value?.startMs ?? Number.NEGATIVE_INFINITY;
+    // What is selected may be no row of this view.
+    const at = this.row.value >= 0 ? this.row.value : rows.findLastIndex(({ startMs }) => startMs <= selectedMs);
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
     this.select(rows[next]);
     return next !== at;

@@ -1,9 +1,10 @@
-import { lineOf } from "../../formats/name.js";
 import { startMs, TraceGraph } from "../../graph/graph.js";
 import type { EmbeddedFact } from "../facts.js";
 import { Lanes } from "./lanes.js";
+import { type Plot, plotsOf } from "./plot.js";
 import { Repeats } from "./repeats.js";
 import type { Step } from "./step.js";
+import { outcomeOf, titleOf } from "./words.js";
 
 /** A step and how many steps lie between it and the one that the chain was asked for. */
 export interface Link {
@@ -39,7 +40,7 @@ export class Story {
   last(count: number): Story {
     const story = new Story(this.lanes);
     const steps = this.steps.slice(-count);
-    for (const { event } of steps) story.#graph.add(event);
+    for (const event of [...steps.map((step) => step.event), ...this.#graph.stories]) story.#graph.add(event);
     story.#append(steps);
     return story;
   }
@@ -75,14 +76,16 @@ export class Story {
     return this.#byId.get(id);
   }
 
-  /** The text that the search reads, in lower case. */
+  /** What the command told about its facts, the latest last. */
+  get plots(): readonly Plot[] {
+    return plotsOf(this.#graph.stories, (id) => this.#byId.get(id));
+  }
+
+  /** The text that the search reads, in lower case: what a row shows. */
   textOf(step: Step): string {
     const known = this.#texts.get(step);
     if (known !== undefined) return known;
-    const { event } = step;
-    const why = event.kind === "decision" ? event.why : "";
-    const func = "upstream" in event ? (event.upstream?.func ?? "") : "";
-    const text = `${lineOf(event)} ${why} ${func} ${event.pod ?? ""} ${event.chapter ?? ""}`.toLowerCase();
+    const text = `${step.lane.name} ${outcomeOf(step.event) ?? ""} ${titleOf(step.event)}`.toLowerCase();
     this.#texts.set(step, text);
     return text;
   }

@@ -1,13 +1,53 @@
 import type { TraceEvent } from "../../events.js";
 import { isFailure, lineOf } from "../../formats/name.js";
 import { printable } from "../../terminal/text.js";
+import { english, say } from "./language.js";
 import type { Step } from "./step.js";
+
+/** Whether a table has what a relist of PLEG saw. */
+export function isRelist({ columns }: Extract<TraceEvent, { readonly kind: "table" }>): boolean {
+  return columns.map(english).join() === "pod,container,old,new";
+}
 
 /** What happened, in one line. Safe to show: characters that turn the direction of text are visible escapes. */
 export function titleOf(event: TraceEvent): string {
+  if (event.kind === "table" && isRelist(event) && event.rows.length > 0)
+    return printable(event.rows.map(([pod, what, from, to]) => `${pod} ${what}: ${from} → ${to}`).join("; "));
   if (event.kind !== "state") return printable(lineOf(event));
   const change = [event.what, event.from, event.from === undefined ? undefined : "→", event.to];
   return printable(`${event.subject}: ${change.filter(Boolean).join(" ")}`);
+}
+
+/** How it happened, in short: `POST …/pods → 201`, `StartContainer → OK`, `watch: Pod web ADDED`. */
+export function transportOf(event: TraceEvent): string {
+  const outcome = outcomeOf(event);
+  const answered = outcome === undefined ? "" : ` → ${outcome}`;
+  switch (event.kind) {
+    case "request":
+      return printable(`${event.method} ${shortPath(event.path)}${answered}`);
+    case "rpc":
+      return printable(`${event.service}/${event.method}${answered}`);
+    case "watch":
+      return printable(`watch: ${event.resource} ${event.object} ${event.type}`);
+    case "event":
+      return printable(`Event ${event.reason}: ${event.message}`);
+    case "step":
+    case "decision":
+    case "note":
+      return printable(event.upstream?.func ?? "");
+    default:
+      return titleOf(event);
+  }
+}
+
+/** Without the group and the namespace: `…/pods/web/binding`. */
+function shortPath(path: string): string {
+  return path.replace(/^\/apis?\/(?:[^/]+\/)?v\d\w*(?:\/namespaces\/[^/]+(?=\/))?\//, "…/");
+}
+
+/** The actor, with its node: `kubelet node-1`. */
+export function whoOf({ lane }: Step): string {
+  return [say(lane.name), lane.instance].filter(Boolean).join(" ");
 }
 
 /** The outcome in a word: `201`, `OK`, `Warning`. */

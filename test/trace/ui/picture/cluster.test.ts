@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Actor, Fact, TraceEvent } from "../../../../src/trace/events.js";
+import { english } from "../../../../src/trace/ui/browser/language.js";
 import { Cluster, stateOf } from "../../../../src/trace/ui/browser/picture/cluster.js";
+import { zh } from "../../../../src/util/i18n/sentences/zh.js";
+import { Sentences } from "../../../../src/util/i18n/sentences.js";
 
 /** A fact in short: the actor, its node or the pod that it works on, and what happened. */
 type Short = readonly [actor: Actor, where: { instance?: string; pod?: string }, fact: Fact];
@@ -86,6 +89,20 @@ const table: readonly (readonly [title: string, facts: readonly Short[], words: 
     "a call shows that the node has a runtime",
     [["kubelet", N1, { kind: "rpc", service: "RuntimeService", method: "Version", endpoint: "", durationMs: 1 }]],
     ["node n1 kubelet runtime"],
+  ],
+  [
+    "a kubelet that does not say where it runs is on the only node that has a name",
+    [
+      ["kubelet", {}, note],
+      stored("nodes n1"),
+      ["runtime", { pod: "default/web" }, state("default/web", "sandbox", "ready", "none")],
+    ],
+    ["node n1 kubelet runtime in API", "pod default/web@n1 ready []"],
+  ],
+  [
+    "with several nodes, nobody knows, and no node without a name is drawn",
+    [stored("nodes n1"), stored("nodes n2"), ["kubelet", {}, note]],
+    ["node n1 in API", "node n2 in API"],
   ],
   ["a kubelet that does not say where it runs", [["kubelet", {}, note]], ["node kubelet"]],
   [
@@ -218,6 +235,45 @@ const table: readonly (readonly [title: string, facts: readonly Short[], words: 
 for (const [title, facts, words] of table) {
   test(`cluster: ${title}`, () => assert.deepEqual(wordsOf(clusterOf(facts)), words));
 }
+
+test("cluster: what ever was keeps its place", () => {
+  const ever = new Cluster(true);
+  const facts = [
+    stored("pods default/web"),
+    app("none", "running"),
+    app("running", "gone"),
+    deleted("pods default/web"),
+  ];
+  for (const object of ["deployments default/web", "services a/web", "nodes n2"])
+    facts.push(stored(object), deleted(object));
+  for (const [i, [actor, where, fact]] of facts.entries())
+    ever.add({ seq: i, id: `${i}`, atMs: i, level: 1, actor, ...where, ...fact } as TraceEvent);
+  assert.deepEqual([...ever.nodes.keys()], ["n1", "n2"]);
+  assert.deepEqual([...(ever.pods.get("default/web")?.containers.keys() ?? [])], ["app"]);
+  assert.deepEqual([[...ever.services], [...ever.workloads]], [["a/web"], ["deployments default/web"]]);
+});
+
+test("cluster: facts in Chinese are read as in English", () => {
+  const chinese: readonly Short[] = [
+    ["apiserver", {}, state("pods default/web", "已存入", "resourceVersion 2")],
+    ["runtime", WEB, state("default/web", "sandbox", "就绪", "无")],
+    ["runtime", WEB, state("default/web/app", "容器", "运行中", "已创建")],
+    ["kubelet", WEB, state("Pod default/web", "phase", "Running", "Pending")],
+    ["kubelet", WEB, state("Pod default/web", "worker", "同步中")],
+    ["kubelet", WEB, state("default/web 的容器 app", "readiness 探针", "success")],
+  ];
+  assert.deepEqual(wordsOf(clusterOf(chinese)), [
+    "node n1 kubelet runtime",
+    "pod default/web@n1 in API Running syncing ready [app running readiness success]",
+  ]);
+});
+
+test("cluster: the Chinese words are those of the catalogue", () => {
+  const { say } = new Sentences(zh);
+  for (const word of ["stored", "deleted", "container", "none", "created", "running", "ready", "syncing"])
+    assert.equal(english(say(word)), word);
+  for (const text of ["node n1", "container app of a/web", "liveness probe"]) assert.equal(english(say(text)), text);
+});
 
 test("cluster: counts what the API server stores, and names the controllers that report", () => {
   const { writes, controllers, actors } = clusterOf([

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Container, Pod } from "../../../../src/trace/ui/browser/picture/cluster.js";
 import { FLIGHT_MS, Flights } from "../../../../src/trace/ui/browser/picture/flights.js";
-import { type Message, messageOf } from "../../../../src/trace/ui/browser/picture/messages.js";
+import { type Message, messageName, messageOf } from "../../../../src/trace/ui/browser/picture/messages.js";
 import { Moment } from "../../../../src/trace/ui/browser/picture/moment.js";
 import { containerStatus, nodeStatus, podStatus } from "../../../../src/trace/ui/browser/picture/status.js";
 import { concerns, keyOf, type Thing, thingWords } from "../../../../src/trace/ui/browser/picture/things.js";
-import { wireBetween } from "../../../../src/trace/ui/browser/picture/wire.js";
+import { wireAround, wireBetween } from "../../../../src/trace/ui/browser/picture/wire.js";
 import { Story } from "../../../../src/trace/ui/browser/story.js";
 import { titleOf } from "../../../../src/trace/ui/browser/words.js";
 import { factLine, parseFacts } from "../../../../src/trace/ui/facts.js";
@@ -34,6 +34,36 @@ for (const [title, way] of ways) {
     assert.equal(message && `${message.from} > ${message.to}, ${message.kind}`, way);
   });
 }
+
+const names: readonly (readonly [path: string, name: string])[] = [
+  ["POST /api/v1/namespaces/default/pods", "create Pod"],
+  ["POST /api/v1/namespaces/default/pods/web/binding", "Binding web → n1"],
+  ["PATCH /api/v1/namespaces/default/pods/web/status", "patch Pod web status"],
+  ["GET /apis/apps/v1/namespaces/a/replicasets/web-5d9c", "get ReplicaSet web-5d9c"],
+  ["GET /api/v1/nodes?watch=true", "watch nodes"],
+  ["GET /api/v1/namespaces/default", "get Namespace default"],
+  ["GET /api/v1/pods?limit=500", "list pods"],
+  ["DELETE /apis/coordination.k8s.io/v1/namespaces/x/leases/n1", "delete Lease n1"],
+  ["POST /exec/default/web/app?command=ls", "POST /exec/default/web/app"],
+];
+for (const [line, name] of names) {
+  test(`messages: ${line} is ${name}`, () => {
+    const [method = "", path = ""] = line.split(" ");
+    const facts = new PageFacts();
+    const call = { server: "", identity: "", durationMs: 1, auditId: "" };
+    facts.add({ kind: "request", method, path, ...call }, { actor: "scheduler" });
+    const story = new Story();
+    const [step] = story.add(facts.events.map((event) => ({ event, bodies: undefined })));
+    assert.equal(step && messageName(step, () => "n1"), name);
+  });
+}
+
+test("messages: watch events and calls have their names too", () => {
+  const names = podStory().steps.map((step) => messageName(step, () => undefined));
+  assert.ok(names.includes("Pod web ADDED"), names.join());
+  assert.ok(names.includes("StartContainer"), names.join());
+  assert.ok(names.includes("create Pod web"), names.join());
+});
 
 const things: readonly (readonly [thing: Thing, words: string, steps: number])[] = [
   [{ kind: "user", name: "" }, "user", 2],
@@ -103,12 +133,15 @@ test("flights: a flood has a bounded number of dots", () => {
 
 test("wires: between the sides that face each other", () => {
   const box = (left: number, top: number) => ({ left, top, width: 100, height: 20 });
-  assert.match(wireBetween(box(0, 0), box(200, 40), false), /^M100,10C.*,200,50$/);
-  assert.match(wireBetween(box(200, 40), box(0, 0), false), /^M200,50C.*,100,10$/);
-  assert.match(wireBetween(box(0, 0), box(30, 100), false), /^M50,20C.*,80,100$/);
-  assert.match(wireBetween(box(30, 100), box(0, 0), false), /^M80,100C.*,50,20$/);
-  assert.match(wireBetween(box(0, 0), box(200, 40), true), /^M50,20C.*,250,40$/);
-  assert.match(wireBetween(box(0, 0), box(200, 10), true), /^M100,10C.*,200,20$/);
+  assert.match(wireBetween(box(0, 0), box(200, 40)), /^M100,10C.*,200,50$/);
+  assert.match(wireBetween(box(200, 40), box(0, 0)), /^M200,50C.*,100,10$/);
+  assert.match(wireBetween(box(0, 0), box(30, 100)), /^M50,20C.*,80,100$/);
+  assert.match(wireBetween(box(30, 100), box(0, 0)), /^M80,100C.*,50,20$/);
+  // Around the frames that are between.
+  assert.equal(
+    wireAround(box(0, 0), box(320, 60), { left: 310, top: 40, width: 200, height: 80 }, 150),
+    "M100 10H150V33H303V70H320",
+  );
 });
 
 const container = (state: string, probe?: string): Container => ({

@@ -3,12 +3,14 @@ import type { TraceEvent, Upstream } from "../../../events.js";
 import { printable } from "../../../terminal/text.js";
 import { upstreamUrl } from "../../../upstream.js";
 import { parseBodies } from "../../facts.js";
+import { say } from "../language.js";
 import { Sign } from "../marks.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
 import { Table } from "../table.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
 import { type Change, diffObjects } from "./diff.js";
+import { Legend } from "./legend.js";
 import { versionsAround } from "./versions.js";
 
 /** All details of the selected step. */
@@ -16,33 +18,33 @@ export function Details({ state }: { readonly state: PageState }) {
   const step = state.selected.value;
   if (step === undefined) {
     return (
-      <section class="details" aria-label="Details">
-        <p class="nothing">Select a step to see what it sent and got, what caused it, and what it caused.</p>
+      <section class="details" aria-label={say("Details")}>
+        <p>{say("Select a step to see what it sent and got, what caused it, and what it caused.")}</p>
+        <Legend />
       </section>
     );
   }
   const { event } = step;
   return (
-    <section class="details" aria-label="Details">
+    <section class="details" aria-label={say("Details")}>
       <h2>
         <Sign kind={event.kind} actor={event.actor} /> {titleOf(event)}
       </h2>
       <Facts state={state} step={step} />
       <Decision event={event} />
-      <UpstreamLink upstream={"upstream" in event ? event.upstream : undefined} />
       <ChainList state={state} step={step} />
       <ObjectDiff state={state} step={step} />
       <BodyTexts step={step} />
-      <Fold title="The fact as it was recorded" text={JSON.stringify(event, null, 2)} />
+      <Fold title={say("The fact as it was recorded")} text={JSON.stringify(event, null, 2)} />
     </section>
   );
 }
 
 function Facts({ state, step }: { readonly state: PageState; readonly step: Step }) {
   const { event, lane } = step;
-  const began = step.startMs - state.story.startMs;
+  const began = step.startMs - state.span.value.startMs;
   const rows: (readonly [string, string | undefined])[] = [
-    ["actor", [lane.name, event.instance].filter(Boolean).join(" ")],
+    ["actor", [say(lane.name), event.instance].filter(Boolean).join(" ")],
     ["kind", event.kind],
     ["time", `${secondsOf(began)} s, ${new Date(step.startMs).toISOString()}`],
     ["took", "durationMs" in event ? durationWords(event.durationMs) : undefined],
@@ -51,7 +53,7 @@ function Facts({ state, step }: { readonly state: PageState; readonly step: Step
     ["identity", event.kind === "request" ? event.identity : undefined],
     ["server", event.kind === "request" ? event.server : event.kind === "rpc" ? event.endpoint : undefined],
     ["payload", event.kind === "frame" ? event.head : undefined],
-    ["repeats", event.every === undefined ? undefined : `every ${event.every}`],
+    ["repeats", event.every === undefined ? undefined : say("every {1}", event.every)],
     ["hint", event.kind === "error" ? event.hint : undefined],
     ["chapter", event.chapter],
     ["pod", event.pod],
@@ -61,7 +63,7 @@ function Facts({ state, step }: { readonly state: PageState; readonly step: Step
       {rows.map(([name, value]) =>
         value === undefined || value === "" ? null : (
           <div key={name}>
-            <dt>{name}</dt>
+            <dt>{say(name)}</dt>
             <dd>{printable(value)}</dd>
           </div>
         ),
@@ -75,15 +77,10 @@ function Decision({ event }: { readonly event: TraceEvent }) {
   if (event.kind !== "decision") return null;
   return (
     <>
-      {event.why !== "" && (
-        <p class="why">
-          <b>Why:</b> {printable(event.why)}
-        </p>
-      )}
       {event.changes !== undefined && (
         <Table
-          title="Changes, as a JSON patch"
-          columns={["op", "path", "value"]}
+          title={say("Changes, as a JSON patch")}
+          columns={["op", "path", say("value")]}
           rows={event.changes.map(({ op, path, value }) => [
             op,
             path,
@@ -93,8 +90,8 @@ function Decision({ event }: { readonly event: TraceEvent }) {
       )}
       {event.constants !== undefined && event.constants.length > 0 && (
         <Table
-          title="Constants"
-          columns={["constant", "value", "since"]}
+          title={say("Constants")}
+          columns={[say("constant"), say("value"), say("since")]}
           rows={event.constants.map(({ name, value, release }) => [name, value, release ?? ""])}
         />
       )}
@@ -102,22 +99,18 @@ function Decision({ event }: { readonly event: TraceEvent }) {
   );
 }
 
-function UpstreamLink({ upstream }: { readonly upstream: Upstream | undefined }) {
+/** A link to the file that the step mirrors. */
+export function UpstreamLink({ upstream }: { readonly upstream: Upstream | undefined }) {
   if (upstream === undefined) return null;
   const { file, func } = upstream;
-  const text = `${file} ${func}`;
   const url = upstreamUrl(file);
-  return (
-    <p class="upstream">
-      <b>Upstream:</b>{" "}
-      {url === undefined ? (
-        printable(text)
-      ) : (
-        <a href={url} target="_blank" rel="noopener noreferrer">
-          {text}
-        </a>
-      )}
-    </p>
+  const name = `${file.slice(file.lastIndexOf("/") + 1)} ${func}`;
+  return url === undefined ? (
+    <span>{printable(`${file} ${func}`)}</span>
+  ) : (
+    <a href={url} target="_blank" rel="noopener noreferrer" title={file}>
+      {name}
+    </a>
   );
 }
 
@@ -127,9 +120,9 @@ function ChainList({ state, step }: { readonly state: PageState; readonly step: 
   const isUnobserved = state.story.hasUnobservedCause(causes[0] ?? step);
   return (
     <>
-      <h3 id="causes">Caused by</h3>
-      {isUnobserved && <p class="dim">The chain begins in a program whose facts are not in this trace.</p>}
-      {origin !== undefined && <p class="dim">It began with: {ORIGINS[origin] ?? String(origin)}</p>}
+      <h3 id="causes">{say("Caused by")}</h3>
+      {isUnobserved && <p class="dim">{say("The chain begins in a program whose facts are not in this trace.")}</p>}
+      {origin !== undefined && <p class="dim">{say("It began with: {1}", say(ORIGINS[origin] ?? String(origin)))}</p>}
       {causes.length > 0 && (
         <ol class="chain" aria-labelledby="causes">
           {causes.map((cause) => (
@@ -137,7 +130,9 @@ function ChainList({ state, step }: { readonly state: PageState; readonly step: 
           ))}
         </ol>
       )}
-      <h3 id="effects">Caused {effects.length === 0 && <span class="dim">nothing that was recorded</span>}</h3>
+      <h3 id="effects">
+        {say("Caused")} {effects.length === 0 && <span class="dim">{say("nothing that was recorded")}</span>}
+      </h3>
       {effects.length > 0 && (
         <ol class="chain" aria-labelledby="effects">
           {effects.map((link) => (
@@ -145,7 +140,7 @@ function ChainList({ state, step }: { readonly state: PageState; readonly step: 
           ))}
         </ol>
       )}
-      {hasMoreEffects && <p class="dim">There are more: select one of these to follow it.</p>}
+      {hasMoreEffects && <p class="dim">{say("There are more: select one of these to follow it.")}</p>}
     </>
   );
 }
@@ -165,7 +160,7 @@ function ChainItem({ state, step, depth }: { readonly state: PageState; readonly
       <button type="button" onClick={() => state.select(step)}>
         <Sign kind={event.kind} actor={event.actor} />
         <span>
-          <span class="who">{lane.name}</span> {titleOf(event)}
+          <span class="who">{say(lane.name)}</span> {titleOf(event)}
         </span>
       </button>
     </li>
@@ -179,9 +174,9 @@ function ObjectDiff({ state, step }: { readonly state: PageState; readonly step:
   const name = [versions.after.kind ?? versions.before.kind, versions.after.metadata?.name].filter(Boolean).join(" ");
   return (
     <>
-      <h3>What changed in {printable(name)}</h3>
+      <h3>{say("What changed in {1}", printable(name))}</h3>
       {changes.length === 0 ? (
-        <p class="dim">Nothing but its version.</p>
+        <p class="dim">{say("Nothing but its version.")}</p>
       ) : (
         <ul class="diff">{changes.map(DiffItem)}</ul>
       )}
@@ -203,8 +198,8 @@ function BodyTexts({ step }: { readonly step: Step }) {
   const { requestBody, responseBody } = parseBodies(step.bodies);
   return (
     <>
-      {requestBody !== undefined && <Fold title="Sent" text={JSON.stringify(requestBody, null, 2)} />}
-      {responseBody !== undefined && <Fold title="Got" text={JSON.stringify(responseBody, null, 2)} />}
+      {requestBody !== undefined && <Fold title={say("Sent")} text={JSON.stringify(requestBody, null, 2)} />}
+      {responseBody !== undefined && <Fold title={say("Got")} text={JSON.stringify(responseBody, null, 2)} />}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { printable } from "../../../terminal/text.js";
+import { say } from "../language.js";
 import { Table } from "../table.js";
 import type { Connection, Live } from "./live.js";
 
@@ -14,10 +15,12 @@ const WORDS: Readonly<Record<Connection, string>> = {
 export function LiveStatus({ live }: { readonly live: Live }) {
   const connection = live.connection.value;
   const leftOut = live.leftOut.value;
+  const isStopped = connection === "lost" || connection === "refused" || connection === "ended";
   return (
     <p class={`connection ${connection}`} role="status">
-      <span aria-hidden="true">{connection === "live" ? "●" : "○"}</span> {WORDS[connection]}
-      {leftOut > 0 && `, ${leftOut} earlier facts left out`}
+      <span aria-hidden="true">{connection === "live" ? "●" : "○"}</span> {say(WORDS[connection])}
+      {isStopped && `, ${say("as of {1}", new Date(live.asOfMs.value).toTimeString().slice(0, 8))}`}
+      {leftOut > 0 && `, ${say("{1} earlier facts left out", leftOut)}`}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-import { batch, signal } from "@preact/signals";
+import { batch, type Signal, signal } from "@preact/signals";
 import { parseFacts } from "../../facts.js";
 import {
   EVENTS_PATH,
@@ -8,6 +8,7 @@ import {
   type LiveKey,
   type LiveState,
 } from "../../live-protocol.js";
+import { say } from "../language.js";
 import type { PageState } from "../state.js";
 
 /** Whether facts arrive: `lost` while the page reconnects, `refused` if another command has taken the port. */
@@ -24,7 +25,7 @@ const SHOW_SHARE = 6;
 export class Live {
   readonly connection = signal<Connection>("connecting");
   readonly tables = signal<LiveState["tables"]>([]);
-  readonly keys = signal<readonly LiveKey[]>([]);
+  readonly keys: Signal<readonly LiveKey[]>;
   /** the number of facts that the page missed */
   readonly leftOut = signal(0);
   /** why the last key was refused */
@@ -35,12 +36,21 @@ export class Live {
   /** when the lists can be drawn again, by the page's clock */
   #showAtMs = 0;
 
-  constructor(readonly state: PageState) {}
+  /** when the last fact or state came, Unix ms */
+  readonly asOfMs = signal(performance.timeOrigin);
+
+  constructor(readonly state: PageState) {
+    this.keys = state.windowKeys;
+    state.press = (key) => void this.press(key);
+  }
 
   connect(): void {
     const source = new EventSource(EVENTS_PATH + location.search);
     const on = <K extends keyof LiveEvents>(name: K, handle: (data: string) => void) =>
-      source.addEventListener(name, (event) => handle((event as MessageEvent<string>).data));
+      source.addEventListener(name, (event) => {
+        this.asOfMs.value = performance.timeOrigin + performance.now();
+        handle((event as MessageEvent<string>).data);
+      });
     source.addEventListener("open", () => {
       this.connection.value = "live";
     });
@@ -101,7 +111,7 @@ export class Live {
       const { error = "" } = (await answer.json()) as { readonly error?: string };
       this.refusal.value = error;
     } catch {
-      this.refusal.value = "the command does not answer";
+      this.refusal.value = say("the command does not answer");
     }
   }
 }

@@ -1,4 +1,6 @@
 import type { TraceEvent } from "../../../events.js";
+import { english } from "../language.js";
+import { isRelist } from "../words.js";
 
 /** The change that one fact reports about one part of the cluster. Undefined: not reported. */
 export type ClusterChange =
@@ -35,7 +37,6 @@ export type ObjectChange = "created" | "changed" | "deleted" | "seen";
 /** The source: the runtime itself, or PLEG's last relist. */
 export type Source = "runtime" | "pleg";
 
-const PLEG_COLUMNS = "pod,container,old,new";
 /** The message of the scheduler's Event. */
 const SCHEDULED = /^Successfully assigned \S+ to (\S+)$/;
 
@@ -56,7 +57,7 @@ export function changesOf(event: TraceEvent): readonly ClusterChange[] {
     case "event":
       return eventChanges(event);
     case "table":
-      return event.columns.join() === PLEG_COLUMNS ? event.rows.flatMap(plegChange) : [];
+      return isRelist(event) ? event.rows.flatMap(plegChange) : [];
     default:
       return [];
   }
@@ -65,7 +66,9 @@ export function changesOf(event: TraceEvent): readonly ClusterChange[] {
 type FactOf<Kind> = Extract<TraceEvent, { readonly kind: Kind }>;
 
 function stateChanges(event: FactOf<"state">): ClusterChange[] {
-  const { actor, pod, subject, what, from, to } = event;
+  const { actor, pod } = event;
+  const [subject, what, to] = [event.subject, event.what, event.to].map(english) as [string, string, string];
+  const from = event.from && english(event.from);
   if (actor === "apiserver" && (what === "stored" || what === "deleted")) {
     const [resource = "", name = ""] = split(subject, " ");
     return [{ part: "object", resource, name, change: what === "deleted" ? what : from ? "changed" : "created" }];
@@ -75,13 +78,14 @@ function stateChanges(event: FactOf<"state">): ClusterChange[] {
     if (what !== "container") return [];
     return [{ part: "container", pod, container: subject.slice(pod.length + 1), from, to, source: "runtime" }];
   }
-  const [kind, name] = split(subject, " ");
+  const [first, name] = split(subject, " ");
+  const kind = first === "Lease" ? first : first.toLowerCase();
   if (kind === "pod" && what === "phase") return [{ part: "pod", pod: name, phase: to }];
   if (kind === "pod" && what === "worker") return [{ part: "pod", pod: name, worker: to }];
   if (kind === "Lease" && what === "renewTime") {
     return [{ part: "node", node: name, renewTime: split(to, " ")[0] }];
   }
-  if (kind.toLowerCase() === "node" && what === "Ready") return [{ part: "node", node: name, ready: to }];
+  if (kind === "node" && what === "Ready") return [{ part: "node", node: name, ready: to }];
   return what.endsWith(" probe") ? probeChanges(subject, what, to) : [];
 }
 

@@ -51,6 +51,16 @@ export interface Node {
 /** The parts of a node other than its pods. */
 const PARTS = { kubelet: "hasKubelet", runtime: "hasRuntime", proxy: "hasProxy" } as const;
 
+/** Objects that own pods, or own the owners of pods. */
+const WORKLOADS: ReadonlySet<string> = new Set([
+  "deployments",
+  "replicasets",
+  "statefulsets",
+  "daemonsets",
+  "cronjobs",
+  "jobs",
+]);
+
 /** The writes that the API server reported. */
 export interface Writes {
   created: number;
@@ -66,6 +76,8 @@ export class Cluster {
   readonly pods = new Map<string, Pod>();
   /** `default/web` */
   readonly services = new Set<string>();
+  /** Deployments, ReplicaSets and other owners of pods: `replicasets default/web-5d9c` */
+  readonly workloads = new Set<string>();
   /** the API server, the user, the scheduler; kubelets, runtimes and kube-proxies are parts of nodes */
   readonly actors = new Set<string>();
   /** that have reported something */
@@ -78,6 +90,9 @@ export class Cluster {
   #hasStorage = false;
   /** Without a storage that reports, the first watch of each resource decides what exists, because others lag behind it. */
   readonly #witnesses = new Map<string, string>();
+
+  /** @param keeps what is deleted stays: everything that the facts ever named */
+  constructor(readonly keeps = false) {}
 
   add(event: TraceEvent): void {
     this.count++;
@@ -98,7 +113,9 @@ export class Cluster {
   #actorAppears(actor: string, instance: string | undefined): void {
     // A kube-proxy without a name has no node: `kubelab proxy` only shows the rules.
     if (actor === "kubelet" || actor === "runtime" || (actor === "proxy" && instance !== undefined)) {
-      const node = this.#node(instance ?? "");
+      const name = this.#nodeOf(instance);
+      if (name === undefined) return;
+      const node = this.#node(name);
       const part = PARTS[actor];
       if (!node[part]) this.revision++;
       node[part] = true;
@@ -111,12 +128,22 @@ export class Cluster {
     this.actors.add(actor);
   }
 
+  /**
+   * The node of a kubelet or a runtime. One that does not name its node is on the only one that facts name; if they name several,
+   * nobody knows.
+   */
+  #nodeOf(instance: string | undefined): string | undefined {
+    if (instance !== undefined) return instance;
+    const [first = "", ...others] = this.nodes.keys();
+    return others.length === 0 ? first : undefined;
+  }
+
   /** A pod is where a kubelet or a runtime works on it. */
   #locate({ actor, instance, pod: name }: TraceEvent): void {
     if ((actor !== "kubelet" && actor !== "runtime") || name === undefined) return;
     const pod = this.pods.get(name);
-    const node = instance ?? "";
-    if (pod === undefined || pod.node === node) return;
+    const node = this.#nodeOf(instance);
+    if (pod === undefined || node === undefined || pod.node === node) return;
     pod.node = node;
     this.revision++;
   }
@@ -155,11 +182,15 @@ export class Cluster {
       const node = isInApi ? this.#node(name) : this.nodes.get(name);
       if (node === undefined) return;
       Object.assign(node, { isInApi }, isInApi ? {} : { ready: undefined, renewTime: undefined });
-      if (!isInApi && Object.values(PARTS).every((part) => !node[part])) this.nodes.delete(name);
+      if (!isInApi && !this.keeps && Object.values(PARTS).every((part) => !node[part])) this.nodes.delete(name);
     } else if (resource === "services") {
-      if (isInApi) this.services.add(name);
-      else this.services.delete(name);
-    }
+      this.#list(this.services, name, isInApi);
+    } else if (WORKLOADS.has(resource)) this.#list(this.workloads, `${resource} ${name}`, isInApi);
+  }
+
+  #list(names: Set<string>, name: string, isInApi: boolean): void {
+    if (isInApi) names.add(name);
+    else if (!this.keeps) names.delete(name);
   }
 
   /** Once the storage reports, watches add nothing. */
@@ -192,9 +223,9 @@ export class Cluster {
     const isThere = change.part !== "probe" && exists(change.to);
     const pod = isThere ? this.#pod(change.pod) : this.pods.get(change.pod);
     if (pod === undefined) return;
-    if (isThere && (actor === "kubelet" || actor === "runtime")) pod.node = instance ?? "";
+    if (isThere && (actor === "kubelet" || actor === "runtime")) pod.node = this.#nodeOf(instance) ?? pod.node;
     if (change.part === "sandbox") pass(pod.sandbox, change);
-    else if (change.part === "container") passContainer(pod, change);
+    else if (change.part === "container") passContainer(pod, change, this.keeps);
     else pod.containers.get(change.container)?.probes.set(change.probe, change.result);
     this.#forget(pod);
   }
@@ -203,7 +234,7 @@ export class Cluster {
   #forget(pod: Pod): void {
     const isWorked = pod.worker !== undefined && pod.worker !== "finished";
     const isLeft = exists(stateOf(pod.sandbox)) || pod.containers.size > 0;
-    if (pod.isInApi !== true && !isWorked && !isLeft) this.pods.delete(pod.name);
+    if (!this.keeps && pod.isInApi !== true && !isWorked && !isLeft) this.pods.delete(pod.name);
   }
 
   #pod(name: string): Pod {
@@ -235,9 +266,18 @@ export class Cluster {
       ready: undefined,
       renewTime: undefined,
     };
+    const unnamed = this.nodes.get("");
+    if (unnamed !== undefined) this.#rename(unnamed, node);
     this.nodes.set(name, node);
     this.revision++;
     return node;
+  }
+
+  /** What a node without a name has is that of the first one with a name. */
+  #rename({ hasKubelet, hasRuntime, hasProxy }: Node, node: Node): void {
+    Object.assign(node, { hasKubelet, hasRuntime, hasProxy });
+    this.nodes.delete("");
+    for (const pod of this.pods.values()) if (pod.node === "") pod.node = node.name;
   }
 }
 
@@ -261,12 +301,12 @@ function pass(states: States, { from, to, source }: Transition): boolean {
   return isNewest;
 }
 
-function passContainer(pod: Pod, change: Extract<ClusterChange, { readonly part: "container" }>): void {
+function passContainer(pod: Pod, change: Extract<ClusterChange, { readonly part: "container" }>, keeps: boolean): void {
   const known = pod.containers.get(change.container);
   if (known === undefined && !exists(change.to)) return;
   const container = known ?? { name: change.container, states: {}, probes: new Map<string, string>(), starts: 0 };
   if (!pass(container.states, change)) return;
-  if (!exists(stateOf(container.states))) {
+  if (!exists(stateOf(container.states)) && !keeps) {
     pod.containers.delete(change.container);
     return;
   }

@@ -1,8 +1,8 @@
 import type { Step } from "../step.js";
 import { FLIGHT_MS, type Flight, Flights } from "./flights.js";
-import { messageOf } from "./messages.js";
+import { answerOf, type Message, messageName, messageOf } from "./messages.js";
 import { keyOf } from "./things.js";
-import { type Box, wireBetween } from "./wire.js";
+import { type Box, wireAround, wireBetween } from "./wire.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const DOT_RADIUS = 3.5;
@@ -16,7 +16,13 @@ interface Wire {
   readonly path: SVGPathElement;
   /** the path that `places` were measured on */
   course: string;
-  places: readonly { readonly x: number; readonly y: number }[];
+  places: readonly Place[];
+}
+
+/** CSS pixels in the picture. */
+interface Place {
+  readonly x: number;
+  readonly y: number;
 }
 
 /** A line between two things, by their keys. */
@@ -32,11 +38,14 @@ export class Drawing {
   readonly #lit = new Map<string, number>();
   readonly #calm = matchMedia("(prefers-reduced-motion: reduce)");
   #ways: readonly Way[] = [];
+  #marked: Step | undefined;
+  readonly #marks: Element[] = [];
   #isRunning = false;
 
   constructor(
     readonly svg: SVGSVGElement,
     readonly field: HTMLElement,
+    readonly nodeOf: (pod: string) => string | undefined,
   ) {}
 
   /** Finds where the boxes are now, and draws the lines between them. */
@@ -47,24 +56,101 @@ export class Drawing {
       this.#boxes.set(box.dataset["key"] ?? "", box);
     }
     const origin = this.field.getBoundingClientRect();
-    const placeOf = (key: string): Box | undefined => {
-      const rect = this.#boxes.get(key)?.getBoundingClientRect();
+    const placeOf = (element: Element | null | undefined): Box | undefined => {
+      const rect = element?.getBoundingClientRect();
       return rect && new DOMRect(rect.left - origin.left, rect.top - origin.top, rect.width, rect.height);
     };
-    // On a narrow page the grid has one column.
-    const isStacked = !getComputedStyle(this.field).gridTemplateColumns.includes(" ");
+    const nodes = placeOf(this.field.querySelector(".nodes"));
     const old = new Set(this.#wires.keys());
     for (const [from, to] of ways) {
-      const [start, end] = [placeOf(from), placeOf(to)];
+      const [start, end] = [placeOf(this.#boxOf(from)), placeOf(this.#boxOf(to))];
       if (start === undefined || end === undefined) continue;
       const name = wayName(from, to);
       old.delete(name);
-      this.#course(this.#wire(name), wireBetween(start, end, isStacked));
+      const node = placeOf(this.#boxOf(from)?.closest(".node"));
+      // A node that is not in the first column is reached between the nodes.
+      const isBehind = node !== undefined && nodes !== undefined && node.left > nodes.left + 4 && end.left < nodes.left;
+      const course = isBehind ? wireAround(end, start, node, nodes.left - 12) : wireBetween(start, end);
+      this.#course(this.#wire(name), course, isBehind);
     }
     for (const name of old) {
       this.#wires.get(name)?.path.remove();
       this.#wires.delete(name);
     }
+    this.mark(this.#marked);
+  }
+
+  /** A fact may not say which node its kubelet has; then it is that of the only one. */
+  #boxOf(key: string): HTMLElement | undefined {
+    const known = this.#boxes.get(key);
+    if (known !== undefined) return known;
+    const [only, ...others] = [...this.#boxes.keys()].filter((one) => one.startsWith(`${key} `));
+    return only !== undefined && others.length === 0 ? this.#boxes.get(only) : undefined;
+  }
+
+  /** The line of the message, in its direction. */
+  #placesOf({ from, to }: Pick<Message, "from" | "to">): readonly Place[] {
+    const [start, end] = [this.#boxOf(from), this.#boxOf(to)].map((box) => box?.dataset["key"] ?? "") as [
+      string,
+      string,
+    ];
+    const places = this.#wires.get(wayName(start, end))?.places ?? [];
+    return this.#isForward(start, end) ? places : places.toReversed();
+  }
+
+  /** Shows a step until another one is marked: its actors, its message's line with an arrow, its name, and the answer. */
+  mark(step: Step | undefined): void {
+    this.#marked = step;
+    for (const element of this.field.querySelectorAll("[data-now]")) delete (element as HTMLElement).dataset["now"];
+    for (const element of this.#marks.splice(0)) element.remove();
+    if (step === undefined) return;
+    const message = messageOf(step);
+    for (const key of [step.lane.key, message?.from, message?.to]) {
+      const box = key === undefined ? undefined : this.#boxOf(key);
+      if (box !== undefined) box.dataset["now"] = key === step.lane.key ? "actor" : "other";
+    }
+    const pod = this.#boxes.get(keyOf({ kind: "pod", name: step.event.pod ?? "" }));
+    const card = pod?.closest<HTMLElement>(".pod") ?? pod;
+    if (card !== undefined) card.dataset["now"] = "other";
+    const places = message === undefined ? [] : this.#placesOf(message);
+    const [first, middle, last] = [places[0], places[SAMPLES / 2], places.at(-1)];
+    if (message === undefined || first === undefined || middle === undefined || last === undefined) return;
+    const tone = message.isBad ? "bad" : message.kind;
+    const answer = answerOf(step);
+    this.#arrow(places, `sent ${tone}`);
+    // Next to the line of the request.
+    const isUpright = Math.abs(last.y - first.y) > Math.abs(last.x - first.x);
+    const beside = places.toReversed().map(({ x, y }) => (isUpright ? { x: x + 7, y } : { x, y: y + 7 }));
+    if (answer !== undefined) this.#arrow(beside, `answer ${tone}`);
+    const flag = document.createElement("div");
+    flag.className = `flag ${tone}`;
+    flag.append(messageName(step, this.nodeOf));
+    if (answer !== undefined) {
+      const back = document.createElement("small");
+      back.append(`← ${answer}`);
+      flag.append(back);
+    }
+    flag.style.left = `${middle.x}px`;
+    flag.style.top = `${middle.y}px`;
+    flag.style.maxWidth = `${isUpright ? 150 : Math.max(84, Math.abs(last.x - first.x) - 18)}px`;
+    this.field.append(flag);
+    this.#marks.push(flag);
+  }
+
+  #arrow(places: readonly Place[], name: string): void {
+    const [end, before] = [places.at(-1), places.at(-3)];
+    if (end === undefined || before === undefined) return;
+    const path = document.createElementNS(SVG, "path");
+    const line = places.slice(0, -1).map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`);
+    path.setAttribute("d", `M${line.join("L")}`);
+    path.setAttribute("class", `lit ${name}`);
+    const tip = document.createElementNS(SVG, "path");
+    const turn = (Math.atan2(end.y - before.y, end.x - before.x) * 180) / Math.PI;
+    tip.setAttribute("d", "M0 0L-10 -5V5Z");
+    tip.setAttribute("transform", `translate(${end.x.toFixed(1)} ${end.y.toFixed(1)}) rotate(${turn.toFixed(1)})`);
+    tip.setAttribute("class", `tip-of ${name}`);
+    this.svg.append(path, tip);
+    this.#marks.push(path, tip);
   }
 
   #wire(name: string): Wire {
@@ -78,19 +164,26 @@ export class Drawing {
     return wire;
   }
 
-  #course(wire: Wire, course: string): void {
+  #course(wire: Wire, course: string, isReversed: boolean): void {
     if (wire.course === course) return;
     wire.course = course;
     wire.path.setAttribute("d", course);
     const length = wire.path.getTotalLength();
-    wire.places = Array.from({ length: SAMPLES + 1 }, (_, i) => wire.path.getPointAtLength((length * i) / SAMPLES));
+    const places = Array.from({ length: SAMPLES + 1 }, (_, i) => wire.path.getPointAtLength((length * i) / SAMPLES));
+    wire.places = isReversed ? places.reverse() : places;
   }
 
   /** Animates steps: their messages move, and their objects light up. */
   show(steps: readonly Step[]): void {
     const now = performance.now();
     const messages = steps.flatMap((step) => messageOf(step) ?? []);
-    if (!this.#calm.matches) this.#flights.launch(messages, now);
+    if (!this.#calm.matches) {
+      this.#flights.launch(messages, now);
+      // An answer leaves when the question has arrived.
+      const answered = messages.filter(({ kind }) => kind === "request" || kind === "rpc");
+      const answers = answered.map((one) => ({ ...one, from: one.to, to: one.from }));
+      this.#flights.launch(answers, now, now + FLIGHT_MS);
+    }
     for (const { from, to } of messages) this.#lit.set(wayName(from, to), now + FLIGHT_MS);
     for (const { lane, event } of steps) {
       this.#lit.set(lane.key, now + FLIGHT_MS);
@@ -109,7 +202,7 @@ export class Drawing {
     for (const dot of this.#dots.splice(flights.length)) dot.remove();
     for (const [key, until] of this.#lit) {
       // A box can appear after its first message.
-      const element = this.#wires.get(key)?.path ?? this.#boxes.get(key);
+      const element = this.#wires.get(key)?.path ?? this.#boxOf(key);
       element?.toggleAttribute("data-lit", now < until);
       if (now >= until) this.#lit.delete(key);
     }
@@ -127,13 +220,12 @@ export class Drawing {
   }
 
   #move(dot: SVGCircleElement, { from, to, kind, isBad, count, startMs }: Flight, now: number): void {
-    const wire = this.#wires.get(wayName(from, to));
-    change(dot, "class", wire === undefined ? "hidden" : `dot ${isBad ? "bad" : kind}`);
-    if (wire === undefined) return;
+    const places = this.#placesOf({ from, to });
+    const isHidden = places.length === 0 || now < startMs;
+    change(dot, "class", isHidden ? "hidden" : `dot ${isBad ? "bad" : kind}`);
+    if (isHidden) return;
     const at = Math.min(1, Math.max(0, (now - startMs) / FLIGHT_MS));
-    const eased = at * at * (3 - 2 * at);
-    // A line is drawn once for both directions.
-    const { x, y } = placeOn(wire, this.#isForward(from, to) ? eased : 1 - eased);
+    const { x, y } = placeOn(places, at * at * (3 - 2 * at));
     dot.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     change(dot, "r", (DOT_RADIUS + Math.min(MAX_GROWTH, Math.log2(count))).toFixed(1));
   }
@@ -144,7 +236,7 @@ export class Drawing {
 }
 
 /** Between the two nearest places. @param at 0: the start, 1: the end */
-function placeOn({ places }: Wire, at: number): { readonly x: number; readonly y: number } {
+function placeOn(places: readonly Place[], at: number): Place {
   const before = Math.min(SAMPLES - 1, Math.floor(at * SAMPLES));
   const [a, b] = [places[before], places[before + 1]];
   if (a === undefined || b === undefined) return { x: 0, y: 0 };

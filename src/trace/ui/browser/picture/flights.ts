@@ -19,18 +19,18 @@ export class Flights {
   /** messages without a dot of their own; each is counted in the last dot of its line */
   readonly #last = new Map<string, number>();
 
-  /** Messages that left just now. */
-  launch(messages: readonly Message[], nowMs: number): void {
+  /** Messages that leave now or later. */
+  launch(messages: readonly Message[], nowMs: number, startMs = nowMs): void {
     this.#end(nowMs);
     for (const message of messages) {
       const way = `${message.from}>${message.to}>${message.isBad}`;
       const at = this.#last.get(way);
       const before = at === undefined ? undefined : this.#flights[at];
-      if (at !== undefined && before !== undefined && nowMs - before.startMs < APART_MS) {
+      if (at !== undefined && before !== undefined && startMs - before.startMs < APART_MS) {
         this.#flights[at] = { ...before, count: before.count + 1 };
       } else if (this.#flights.length < MAX_FLIGHTS) {
         this.#last.set(way, this.#flights.length);
-        this.#flights.push({ ...message, count: 1, startMs: nowMs });
+        this.#flights.push({ ...message, count: 1, startMs });
       }
     }
   }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { counted } from "../../../../util/text/counted.js";
+import { say } from "../language.js";
 import type { PageState } from "../state.js";
-import type { Container, Node, Pod } from "./cluster.js";
+import type { Cluster, Container, Node, Pod } from "./cluster.js";
 import { containerStatus, nodeStatus, podStatus, SIGNS, type Status } from "./status.js";
 import { keyOf, type Thing, thingWords } from "./things.js";
 
@@ -17,14 +18,21 @@ interface PartProps {
   readonly thing: Thing;
   /** below the name */
   readonly words?: string;
+  /** it does not exist at this moment */
+  readonly isGhost?: boolean;
   readonly children?: ComponentChildren;
 }
 
 /** A component of the cluster. */
-export function Part({ state, thing, words = "", children }: PartProps) {
+export function Part({ state, thing, words = "", isGhost = false, children }: PartProps) {
   return (
-    <ThingButton state={state} thing={thing} class={`part ${thing.kind}`} label={[thingWords(thing), words].join(", ")}>
-      <b>{children ?? thingWords({ ...thing, name: "" })}</b>
+    <ThingButton
+      state={state}
+      thing={thing}
+      class={`part ${thing.kind}${ghost(isGhost)}`}
+      label={[thingWords(thing), words].filter(Boolean).join(", ")}
+    >
+      <b>{children ?? say(thingWords({ ...thing, name: "" }))}</b>
       {words !== "" && <span class="sub">{words}</span>}
     </ThingButton>
   );
@@ -54,51 +62,87 @@ function ThingButton({ state, thing, class: name, label, children }: ThingButton
   );
 }
 
+interface NodeBoxProps extends PodsProps {
+  /** as the whole trace knows it */
+  readonly node: Node;
+  /** Unix ms */
+  readonly nowMs: number;
+}
+
 /** A node with its kubelet, its runtime, its kube-proxy and its pods. */
-export function NodeBox({ state, node, pods, density }: PodsProps & { readonly node: Node }) {
+export function NodeBox({ state, node, cluster, nowMs, pods, density }: NodeBoxProps) {
   const { name } = node;
-  const status = nodeStatus(node);
-  const lease = node.renewTime === undefined ? "" : `Lease ${node.renewTime.slice(11, 19)}`;
-  const title = name === "" ? "this node" : name;
-  const label = [`node ${title}`, status.words, lease, counted(pods.length, "pod")].filter(Boolean).join(", ");
+  // It may not have had its name yet.
+  const now = cluster.nodes.get(name) ?? cluster.nodes.get("");
+  const status = now === undefined ? NOT_THERE : nodeStatus(now);
+  const title = name === "" ? say("this node") : name;
+  const label = [`node ${title}`, status.words, leaseWords(now, nowMs), counted(pods.length, "pod")];
+  const part = (kind: "kubelet" | "runtime" | "proxy", isGhost: boolean) => (
+    <Part state={state} thing={{ kind, name }} isGhost={isGhost} />
+  );
   return (
-    <article class="node" aria-label={label}>
+    <article class={`node${ghost(now === undefined)}`} aria-label={label.filter(Boolean).join(", ")}>
       <div class="node-head">
-        <ThingButton state={state} thing={{ kind: "node", name }} class="node-name" label={label}>
+        <ThingButton
+          state={state}
+          thing={{ kind: "node", name }}
+          class="node-name"
+          label={label.filter(Boolean).join(", ")}
+        >
           <b>{title}</b>
         </ThingButton>
-        {status.words !== "" && <StatusWords status={status} />}
-        {lease !== "" && <span class="sub">{lease}</span>}
+        <StatusWords status={status} />
+        <span class="sub">{leaseWords(now, nowMs)}</span>
       </div>
       <div class="node-parts">
-        {node.hasKubelet && <Part state={state} thing={{ kind: "kubelet", name }} />}
-        {node.hasRuntime && <Part state={state} thing={{ kind: "runtime", name }} />}
-        {node.hasProxy && <Part state={state} thing={{ kind: "proxy", name }} />}
+        {node.hasKubelet && part("kubelet", now?.hasKubelet !== true)}
+        {node.hasRuntime && part("runtime", now?.hasRuntime !== true)}
+        {node.hasProxy && part("proxy", now?.hasProxy !== true)}
       </div>
-      <Pods state={state} pods={pods} density={density} />
+      <Pods state={state} pods={pods} cluster={cluster} density={density} />
     </article>
   );
 }
 
+/** What does not exist yet, or no longer. */
+const NOT_THERE: Status = { tone: "unknown", words: "" };
+
+function ghost(isGhost: boolean): string {
+  return isGhost ? " ghost" : "";
+}
+
+/** How long ago the node renewed its Lease. */
+function leaseWords(node: Node | undefined, nowMs: number): string {
+  if (node?.renewTime === undefined) return "";
+  const age = Math.round((nowMs - Date.parse(node.renewTime)) / 1000);
+  return Number.isNaN(age) || age < 0 ? "" : say("Lease renewed {1} s ago", age);
+}
+
+interface ServicesProps {
+  readonly state: PageState;
+  readonly names: readonly string[];
+  readonly cluster: Cluster;
+}
+
 /** The Services of the API. */
-export function Services({ state, names }: { readonly state: PageState; readonly names: readonly string[] }) {
+export function Services({ state, names, cluster }: ServicesProps) {
   if (names.length === 0) return null;
   return (
     <section class="services" aria-label={counted(names.length, "service")}>
-      <b>services</b>
+      <b>{say("services")}</b>
       <div class="containers">
         {names.slice(0, MAX_SERVICES).map((name) => (
           <ThingButton
             key={name}
             state={state}
             thing={{ kind: "service", name }}
-            class="container"
+            class={`container${ghost(!cluster.services.has(name))}`}
             label={`service ${name}`}
           >
             {name}
           </ThingButton>
         ))}
-        {names.length > MAX_SERVICES && <span class="sub">and {names.length - MAX_SERVICES} more</span>}
+        {names.length > MAX_SERVICES && <span class="sub">{say("and {1} more", names.length - MAX_SERVICES)}</span>}
       </div>
     </section>
   );
@@ -106,25 +150,27 @@ export function Services({ state, names }: { readonly state: PageState; readonly
 
 interface PodsProps {
   readonly state: PageState;
+  /** as the whole trace knows them */
   readonly pods: readonly Pod[];
+  /** at this moment */
+  readonly cluster: Cluster;
   readonly density: Density;
 }
 
 /** The pods of a node, or those without one. */
-export function Pods({ state, pods, density }: PodsProps) {
+export function Pods({ state, pods, cluster, density }: PodsProps) {
   if (pods.length === 0) return null;
   return (
     <div class={`pods ${density}`}>
-      {pods
-        .slice(0, MAX_PODS)
-        .map((pod) =>
-          density === "cards" ? (
-            <PodCard key={pod.name} state={state} pod={pod} />
-          ) : (
-            <PodSign key={pod.name} state={state} pod={pod} hasName={density === "names"} />
-          ),
-        )}
-      {pods.length > MAX_PODS && <span class="sub">and {pods.length - MAX_PODS} more</span>}
+      {pods.slice(0, MAX_PODS).map((pod) => {
+        const now = cluster.pods.get(pod.name);
+        return density === "cards" ? (
+          <PodCard key={pod.name} state={state} pod={pod} now={now} />
+        ) : (
+          <PodSign key={pod.name} state={state} pod={pod} now={now} hasName={density === "names"} />
+        );
+      })}
+      {pods.length > MAX_PODS && <span class="sub">{say("and {1} more", pods.length - MAX_PODS)}</span>}
     </div>
   );
 }
@@ -132,13 +178,16 @@ export function Pods({ state, pods, density }: PodsProps) {
 interface PodProps {
   readonly state: PageState;
   readonly pod: Pod;
+  /** undefined: it does not exist */
+  readonly now: Pod | undefined;
 }
 
-function PodSign({ state, pod, hasName }: PodProps & { readonly hasName: boolean }) {
-  const status = podStatus(pod);
+function PodSign({ state, pod, now, hasName }: PodProps & { readonly hasName: boolean }) {
+  const status = now === undefined ? NOT_THERE : podStatus(now);
   const thing: Thing = { kind: "pod", name: pod.name };
+  const classes = `pod ${status.tone}${ghost(now === undefined)}`;
   return (
-    <ThingButton state={state} thing={thing} class={`pod ${status.tone}`} label={podLabel(pod, status)}>
+    <ThingButton state={state} thing={thing} class={classes} label={podLabel(pod, now, status)}>
       <span class="sign-of" aria-hidden="true">
         {SIGNS[status.tone]}
       </span>
@@ -147,30 +196,32 @@ function PodSign({ state, pod, hasName }: PodProps & { readonly hasName: boolean
   );
 }
 
-function PodCard({ state, pod }: PodProps) {
-  const status = podStatus(pod);
+function PodCard({ state, pod, now }: PodProps) {
+  const status = now === undefined ? NOT_THERE : podStatus(now);
   const [namespace, ...rest] = pod.name.split("/");
+  const isWaiting = now !== undefined && now.node === undefined;
   return (
-    <div class={`pod ${status.tone}`}>
-      <div class="pod-head">
-        <ThingButton
+    <div class={`pod ${status.tone}${ghost(now === undefined || isWaiting)}`}>
+      <ThingButton
+        state={state}
+        thing={{ kind: "pod", name: pod.name }}
+        class="pod-name"
+        label={podLabel(pod, now, status)}
+      >
+        {namespace !== "default" && <span class="sub">{namespace}/</span>}
+        <b>{rest.join("/")}</b>
+      </ThingButton>
+      <StatusWords status={status} />
+      {[...pod.containers.keys()].map((name) => (
+        <ContainerChip
+          key={name}
           state={state}
-          thing={{ kind: "pod", name: pod.name }}
-          class="pod-name"
-          label={podLabel(pod, status)}
-        >
-          <span class="sub">{namespace}/</span>
-          <b>{rest.join("/")}</b>
-        </ThingButton>
-        <StatusWords status={status} />
-      </div>
-      {pod.containers.size > 0 && (
-        <div class="containers">
-          {[...pod.containers.values()].map((container) => (
-            <ContainerChip key={container.name} state={state} pod={pod} container={container} />
-          ))}
-        </div>
-      )}
+          pod={pod}
+          name={name}
+          container={now?.containers.get(name)}
+          hasPleg={pod.containers.get(name)?.states.pleg !== undefined}
+        />
+      ))}
     </div>
   );
 }
@@ -178,35 +229,53 @@ function PodCard({ state, pod }: PodProps) {
 interface ContainerChipProps {
   readonly state: PageState;
   readonly pod: Pod;
-  readonly container: Container;
+  readonly name: string;
+  /** undefined: it does not exist */
+  readonly container: Container | undefined;
+  /** the trace has relists of it */
+  readonly hasPleg: boolean;
 }
 
-function ContainerChip({ state, pod, container }: ContainerChipProps) {
-  const { tone, words } = containerStatus(container);
-  const thing: Thing = { kind: "container", name: `${pod.name}/${container.name}` };
+/** What the runtime has, and below it what PLEG knows: they differ until the next relist. */
+function ContainerChip({ state, pod, name, container, hasPleg }: ContainerChipProps) {
+  const { tone, words } = container === undefined ? NOT_THERE : containerStatus(container);
+  const thing: Thing = { kind: "container", name: `${pod.name}/${name}` };
+  const { runtime, pleg } = container?.states ?? {};
+  const known = pleg ?? "–";
+  const isLate = runtime !== undefined && runtime.split(" ", 1)[0] !== known;
   return (
-    <ThingButton state={state} thing={thing} class={`container ${tone}`} label={`${thingWords(thing)}, ${words}`}>
-      <span class="sign-of" aria-hidden="true">
-        {SIGNS[tone]}
-      </span>{" "}
-      {container.name} <span class="sub">{words}</span>
+    <ThingButton
+      state={state}
+      thing={thing}
+      class={`container ${tone}${ghost(container === undefined)}`}
+      label={[thingWords(thing), words].filter(Boolean).join(", ")}
+    >
+      <span>
+        <span class="sign-of" aria-hidden="true">
+          {SIGNS[tone]}
+        </span>{" "}
+        {name} <span class="sub">{words}</span>
+      </span>
+      {hasPleg && <span class={isLate ? "known late" : "known"}>{say("PLEG knows: {1}", known)}</span>}
     </ThingButton>
   );
 }
 
 function StatusWords({ status: { tone, words } }: { readonly status: Status }) {
-  if (words === "") return null;
   return (
     <span class={`status ${tone}`}>
-      <span class="sign-of" aria-hidden="true">
-        {SIGNS[tone]}
-      </span>{" "}
+      {words !== "" && (
+        <span class="sign-of" aria-hidden="true">
+          {SIGNS[tone]}
+        </span>
+      )}{" "}
       {words}
     </span>
   );
 }
 
-function podLabel(pod: Pod, { words }: Status): string {
-  const containers = [...pod.containers.values()].map((one) => `${one.name} ${containerStatus(one).words}`);
+function podLabel(pod: Pod, now: Pod | undefined, { words }: Status): string {
+  if (now === undefined) return `pod ${pod.name}, does not exist`;
+  const containers = [...now.containers.values()].map((one) => `${one.name} ${containerStatus(one).words}`);
   return [`pod ${pod.name}`, words, ...containers].filter(Boolean).join(", ");
 }

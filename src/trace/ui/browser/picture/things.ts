@@ -1,3 +1,4 @@
+import { english } from "../language.js";
 import type { Step } from "../step.js";
 import { changesOf } from "./changes.js";
 
@@ -84,7 +85,7 @@ export function concerns(step: Step, thing: Thing): boolean {
 
 /** Whether the API server reported that it stored or deleted an object. */
 export function isWrite({ event }: Step): boolean {
-  return event.actor === "apiserver" && event.kind === "state" && (event.what === "stored" || event.what === "deleted");
+  return event.actor === "apiserver" && event.kind === "state" && /^(?:stored|deleted)$/.test(english(event.what));
 }
 
 /** Slices of endpoints have the name of their Service and a suffix. */

@@ -1,5 +1,6 @@
 import type { ScaleLinear } from "d3-scale";
 import type { Lane } from "../lanes.js";
+import { say } from "../language.js";
 import type { Step } from "../step.js";
 import { isBad } from "../words.js";
 
@@ -17,6 +18,8 @@ export interface TimelineContent {
   /** 0: lanes have no names */
   readonly labelWidth: number;
   readonly selected: Step | undefined;
+  /** under the pointer */
+  readonly hovered: Step | undefined;
   readonly chain: ReadonlySet<Step>;
   /** Unix ms of the first and last step in view */
   readonly inView: readonly number[];
@@ -35,7 +38,7 @@ export function drawTimeline(canvas: HTMLCanvasElement, content: TimelineContent
   context.scale(ratio, ratio);
   const style = getComputedStyle(canvas);
   const colour = (name: string) => style.getPropertyValue(`--${name}`);
-  context.font = `11px ${style.fontFamily}`;
+  context.font = `12px ${style.fontFamily}`;
   context.textBaseline = "middle";
 
   drawView(context, content, colour("soft"));
@@ -60,6 +63,7 @@ function drawView(
   { scale, inView, lanes, labelWidth }: TimelineContent,
   fill: string,
 ) {
+  if (inView.length === 0) return;
   const [from = 0, to = 0] = inView.map((ms) => Math.max(labelWidth, scale(ms)));
   context.fillStyle = fill;
   context.fillRect(from - 2, 0, Math.max(4, to - from + 4), TOP + lanes.length * LANE_HEIGHT);
@@ -90,7 +94,7 @@ function drawLanes(context: CanvasRenderingContext2D, content: TimelineContent, 
     context.fillRect(labelWidth, Math.round(middle), width - labelWidth, 1);
     if (labelWidth === 0) continue;
     context.fillStyle = colour("text");
-    context.fillText([lane.name, lane.instance].filter(Boolean).join(" "), 12, middle, labelWidth - 20);
+    context.fillText([say(lane.name), lane.instance].filter(Boolean).join(" "), 12, middle, labelWidth - 20);
   }
 }
 
@@ -123,7 +127,8 @@ function drawSteps(
 }
 
 function drawChain(context: CanvasRenderingContext2D, content: TimelineContent, accent: string) {
-  const { chain, selected, lanes, scale } = content;
+  const { selected, hovered, lanes, scale } = content;
+  const chain = [...content.chain].filter((step) => lanes.includes(step.lane));
   context.strokeStyle = accent;
   context.fillStyle = accent;
   for (const step of chain) {
@@ -132,6 +137,11 @@ function drawChain(context: CanvasRenderingContext2D, content: TimelineContent, 
     context.arc(x + 1, middle, step === selected ? 5 : 3, 0, 2 * Math.PI);
     if (step === selected) context.fill();
     else context.stroke();
+  }
+  if (hovered !== undefined && hovered !== selected) {
+    context.globalAlpha = 0.4;
+    context.fillRect(Math.round(scale(hovered.startMs)) - 1, 0, 3, TOP + lanes.length * LANE_HEIGHT);
+    context.globalAlpha = 1;
   }
   if (selected === undefined) return;
   context.fillRect(Math.round(scale(selected.startMs)), 0, 1, TOP + lanes.length * LANE_HEIGHT);

@@ -1,6 +1,6 @@
-import type { Repeat } from "./repeats.js";
-import type { Step } from "./step.js";
-import type { Story } from "./story.js";
+import type { Repeat } from "../repeats.js";
+import type { Step } from "../step.js";
+import type { Story } from "../story.js";
 
 /** The list without repeats. */
 export interface FoldedRows {

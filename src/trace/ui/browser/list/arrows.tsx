@@ -1,8 +1,8 @@
-import type { Lane } from "./lanes.js";
-import { Mark } from "./marks.js";
-import type { PageState } from "./state.js";
-import type { Step } from "./step.js";
-import { isBad } from "./words.js";
+import type { Lane } from "../lanes.js";
+import { Mark } from "../marks.js";
+import type { PageState } from "../state.js";
+import type { Step } from "../step.js";
+import { isBad } from "../words.js";
 
 /** Where things are, in CSS pixels. */
 export interface Geometry {
@@ -34,14 +34,7 @@ export function Arrows({ state, from, shown, geometry }: ArrowsProps) {
       ))}
       <ChainLines state={state} from={from} count={shown.length} geometry={geometry} />
       {shown.map((step, i) => (
-        <Arrow
-          key={step.event.id}
-          step={step}
-          y={(i + 0.5) * rowHeight}
-          xs={xs}
-          isSelected={step === selected}
-          isPlaying={step === selected && state.isPlaying.value}
-        />
+        <Arrow key={step.event.id} step={step} y={(i + 0.5) * rowHeight} xs={xs} isSelected={step === selected} />
       ))}
     </svg>
   );
@@ -52,10 +45,9 @@ interface ArrowProps {
   readonly y: number;
   readonly xs: ReadonlyMap<Lane, number>;
   readonly isSelected: boolean;
-  readonly isPlaying: boolean;
 }
 
-function Arrow({ step, y, xs, isSelected, isPlaying }: ArrowProps) {
+function Arrow({ step, y, xs, isSelected }: ArrowProps) {
   const { event, lane, target } = step;
   const own = xs.get(lane) ?? 0;
   const other = target === undefined || target === lane ? undefined : xs.get(target);
@@ -65,7 +57,7 @@ function Arrow({ step, y, xs, isSelected, isPlaying }: ArrowProps) {
   return (
     <g class={classes.filter(Boolean).join(" ")}>
       {isSelected && <circle class="halo" cx={own} cy={y} r={11} />}
-      {start !== undefined && end !== undefined && <Line start={start} end={end} y={y} isPlaying={isPlaying} />}
+      {start !== undefined && end !== undefined && <Line start={start} end={end} y={y} />}
       <Mark kind={event.kind} x={own} y={y} />
     </g>
   );
@@ -75,17 +67,15 @@ interface LineProps {
   readonly start: number;
   readonly end: number;
   readonly y: number;
-  readonly isPlaying: boolean;
 }
 
-function Line({ start, end, y, isPlaying }: LineProps) {
+function Line({ start, end, y }: LineProps) {
   const back = end > start ? -1 : 1;
   const tip = end + 3 * back;
   return (
     <>
       <line class="shaft" x1={start} x2={tip + 4 * back} y1={y} y2={y} />
       <path class="tip" d={`M${tip} ${y}l${8 * back} -4.5v9Z`} />
-      {isPlaying && <circle class="message" r={4.5} cy={y} style={{ "--from": `${start}px`, "--to": `${end}px` }} />}
     </>
   );
 }

@@ -1,12 +1,14 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { Lane } from "../lanes.js";
+import { say } from "../language.js";
+import { Found, hovers } from "../marks.js";
+import type { Repeat } from "../repeats.js";
+import type { PageState } from "../state.js";
+import type { Step } from "../step.js";
+import { watchSize } from "../watch-size.js";
+import { durationWords, isBad, outcomeOf, secondsOf, sentenceOf, titleOf } from "../words.js";
 import { Arrows, type Geometry } from "./arrows.js";
-import { ALL_LEVELS } from "./filter.js";
-import type { Lane } from "./lanes.js";
-import type { Repeat } from "./repeats.js";
-import type { PageState } from "./state.js";
-import type { Step } from "./step.js";
-import { durationWords, isBad, outcomeOf, secondsOf, sentenceOf, titleOf } from "./words.js";
 
 const ROW_HEIGHT = 30;
 /** Rows beyond the view that are drawn as well, so that scrolling shows no gap. */
@@ -32,7 +34,10 @@ export function Sequence({ state }: { readonly state: PageState }) {
   useSignalEffect(() => {
     state.inView.value = [range.value[0], Math.max(range.value[0], range.value[1] - 1)];
   });
-  useSignalEffect(() => reveal(scroller.current, state.row.value));
+  useSignalEffect(() => {
+    size.value;
+    reveal(scroller.current, state.row.value);
+  });
   const isFollowing = state.isFollowing.value;
   // After the rows are drawn.
   useEffect(() => {
@@ -45,7 +50,7 @@ export function Sequence({ state }: { readonly state: PageState }) {
   const shown = rows.slice(from, range.value[1] + MARGIN_ROWS);
   const selected = state.selected.value;
   return (
-    <section class="sequence" aria-label="Sequence">
+    <section class="sequence" aria-label={say("Sequence")}>
       <LaneHeads lanes={state.story.lanes.sorted} geometry={geometry} />
       <div
         class="rows"
@@ -79,13 +84,13 @@ export function Sequence({ state }: { readonly state: PageState }) {
 }
 
 function Nothing({ state }: { readonly state: PageState }) {
-  const isEverything = state.filter.value.level >= ALL_LEVELS;
+  const isEverything = state.view.value === "all";
   return (
     <p class="nothing">
-      No step matches the filter.{" "}
+      {say("No step matches the filter.")}{" "}
       {!isEverything && (
-        <button type="button" onClick={() => state.change({ level: ALL_LEVELS })}>
-          Look at everything
+        <button type="button" onClick={() => state.look("all")}>
+          {say("Look at everything")}
         </button>
       )}
     </p>
@@ -105,7 +110,14 @@ function Row({ state, step, index, geometry }: RowProps) {
   const isSelected = step === state.selected.value;
   const relation = isSelected || !all.has(step) ? "" : causes.includes(step) ? "cause" : "effect";
   const outcome = outcomeOf(event);
-  const classes = ["row", event.kind, relation, isSelected ? "selected" : "", isBad(event) ? "failure" : ""];
+  const classes = [
+    "row",
+    event.kind,
+    relation,
+    isSelected ? "selected" : "",
+    isBad(event) ? "failure" : "",
+    step === state.hovered.value ? "hovered" : "",
+  ];
   const repeat = state.counters.get(step);
   const said = [
     sentenceOf(step, state.story.startMs),
@@ -126,12 +138,15 @@ function Row({ state, step, index, geometry }: RowProps) {
       aria-label={said.filter(Boolean).join(", ")}
       style={{ top: `${index * ROW_HEIGHT}px` }}
       onClick={() => state.select(step)}
+      {...hovers(state, step)}
     >
       <span class="time">{secondsOf(step.startMs - state.story.startMs)}</span>
       <span class="space" style={{ width: `${geometry.width}px` }} />
       <span class="relation">{relation === "cause" ? "↑" : relation === "effect" ? "↓" : ""}</span>
       {outcome !== undefined && <span class="outcome">{outcome}</span>}
-      <span class="title">{titleOf(event)}</span>
+      <span class="title" title={titleOf(event)}>
+        <Found text={titleOf(event)} words={state.filter.value.search} />
+      </span>
       {repeat !== undefined && <Counter state={state} repeat={repeat} />}
       {"durationMs" in event && <span class="took">{durationWords(event.durationMs)}</span>}
     </div>
@@ -165,14 +180,14 @@ function timesOf({ others }: Repeat): number {
 function LaneHeads({ lanes, geometry }: { readonly lanes: readonly Lane[]; readonly geometry: Geometry }) {
   return (
     <div class="heads">
-      <span class="time">seconds</span>
+      <span class="time">{say("seconds")}</span>
       {lanes.map((lane) => (
         <span key={lane.key} class={`head ${lane.actor}`} style={{ width: `${geometry.laneWidth}px` }} title={lane.key}>
-          <b>{lane.name}</b>
+          <b>{say(lane.name)}</b>
           {lane.instance}
         </span>
       ))}
-      <span class="title">what happened</span>
+      <span class="title">{say("what happened")}</span>
     </div>
   );
 }
@@ -194,12 +209,4 @@ function reveal(scroller: HTMLElement | null, row: number): void {
   else if (bottom > scroller.scrollTop + scroller.clientHeight) {
     scroller.scrollTop = bottom - scroller.clientHeight + margin;
   }
-}
-
-/** @returns a function that ends the watching */
-export function watchSize(node: Element | null, changed: (width: number, height: number) => void): () => void {
-  if (node === null) return () => {};
-  const observer = new ResizeObserver(() => changed(node.clientWidth, node.clientHeight));
-  observer.observe(node);
-  return () => observer.disconnect();
 }

@@ -1,6 +1,6 @@
-import type { PageState } from "./state.js";
-import type { Step } from "./step.js";
-import { durationWords, outcomeOf, secondsOf, titleOf } from "./words.js";
+import type { PageState } from "../state.js";
+import type { Step } from "../step.js";
+import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
 
 /** The most steps that are printed. */
 const MAX_ROWS = 1000;

@@ -1,0 +1,48 @@
+import { say } from "../language.js";
+import { Sign } from "../marks.js";
+import type { PageState } from "../state.js";
+import { titleOf, whoOf } from "../words.js";
+import { UpstreamLink } from "./details.js";
+
+/** What the selected step is, in one sentence, and why; links to what explains it. */
+export function Strip({ state }: { readonly state: PageState }) {
+  const step = state.selected.value;
+  if (step === undefined) return <Welcome state={state} />;
+  const { event } = step;
+  const told = state.plot.value?.byStep.get(step);
+  const why = told?.why ?? (event.kind === "decision" ? event.why : "");
+  const upstream = told?.upstream ?? ("upstream" in event ? event.upstream : undefined);
+  const topic = told?.topic;
+  return (
+    <section class="strip" aria-label={say("Step")} aria-live="polite">
+      <h2>
+        {told === undefined ? <Sign kind={event.kind} actor={event.actor} /> : <b class="number">{told.number}</b>}{" "}
+        <span class={`actor ${event.actor}`}>{whoOf(step)}</span> {told?.text ?? titleOf(event)}
+      </h2>
+      {why !== "" && <p class="because">{why}</p>}
+      <p class="links">
+        {topic !== undefined && (
+          <>
+            <code>kubelab explain {topic}</code>{" "}
+          </>
+        )}
+        <UpstreamLink upstream={upstream} />
+      </p>
+    </section>
+  );
+}
+
+/** What one sees, before a step is selected. */
+function Welcome({ state }: { readonly state: PageState }) {
+  return (
+    <section class="strip" aria-label={say("Step")}>
+      <p>{say("The list has what happened, in order. Select a step: the picture shows the cluster after it.")}</p>
+      <p>{say("Messages go along the lines. A dashed box does not exist yet, or no longer.")}</p>
+      <p>
+        {state.isLive
+          ? say("The picture shows the cluster now, and the list follows its end.")
+          : say("The keys ← and → lead from a step to its cause and to its effect.")}
+      </p>
+    </section>
+  );
+}

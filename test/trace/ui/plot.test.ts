@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { language, readLanguage, say } from "../../../src/trace/ui/browser/language.js";
+import { Story } from "../../../src/trace/ui/browser/story.js";
+import { transportOf } from "../../../src/trace/ui/browser/words.js";
+import words from "../../../src/trace/ui/browser/words.zh.json" with { type: "json" };
+import { PageFacts, podFacts, toldFacts } from "./page-facts.js";
+
+const embedded = (events: PageFacts["events"]) => events.map((event) => ({ event, bodies: undefined }));
+
+test("plot: steps have the numbers of the terminal; a later fact continues, another title is another story", () => {
+  const facts = new PageFacts();
+  const [a, b] = [facts.add({ kind: "note", text: "a" }), facts.add({ kind: "note", text: "b" })];
+  facts.add({
+    kind: "story",
+    title: "one",
+    steps: [
+      { fact: a, text: "A" },
+      { fact: "missing", text: "?" },
+    ],
+  });
+  facts.add({ kind: "story", title: "two", steps: [{ fact: b, text: "B" }] });
+  facts.add({ kind: "story", title: "one", steps: [{ fact: b, text: "B too" }] });
+  facts.add({ kind: "story", title: "none", steps: [{ fact: "missing", text: "?" }] });
+  const story = new Story();
+  story.add(embedded(facts.events));
+  const plots = story.plots.map(({ title, steps }) => [title, steps.map(({ number, text }) => `${number} ${text}`)]);
+  assert.deepEqual(plots, [
+    ["two", ["1 B"]],
+    ["one", ["1 A", "3 B too"]],
+  ]);
+  assert.equal(story.steps.length, 2);
+  assert.equal(story.last(1).plots.length, 2);
+});
+
+test("plot: its time is that of its steps", () => {
+  const story = new Story();
+  story.add(embedded(toldFacts()));
+  const [plot] = story.plots;
+  assert.deepEqual([plot?.startMs, plot?.endMs], [15, 80]);
+});
+
+const transports: readonly (readonly [id: number, words: string])[] = [
+  [2, "POST …/pods → 201"],
+  [5, "watch: pods default/web ADDED"],
+  [6, "syncPod"],
+  [7, "RuntimeService/StartContainer → OK"],
+  [8, "PATCH …/pods/web/status → 200"],
+  [9, "Event Slow: it was slow"],
+];
+for (const [id, text] of transports) {
+  test(`words: the transport ${text}`, () => {
+    const event = podFacts()[id - 1] ?? assert.fail();
+    assert.equal(transportOf(event), text);
+  });
+}
+
+test("language: English, and Chinese if the facts are; each sentence keeps its values", () => {
+  assert.equal(say("step {1} of {2}", 1, 2), "step 1 of 2");
+  for (const [english, chinese] of Object.entries(words)) {
+    const values = (text: string) => (text.match(/\{\d\}/g) ?? []).sort().join();
+    assert.equal(values(chinese), values(english), english);
+  }
+  readLanguage(embedded(podFacts()));
+  assert.equal(language.value, "en");
+});
