@@ -28,7 +28,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["builtin", builtin],
   ["nginx", async (self) => (await import("./web/nginx.js")).nginx(self)],
   ["httpd", async (self) => (await import("./web/httpd.js")).httpd(self)],
-  ["http-echo", async (self) => (await import("./web/http-echo.js")).httpEcho(self)],
+  ["http-echo", async (self) => (await import("./agnhost/http-echo.js")).httpEcho(self)],
   ["etcd", async (self) => (await import("./etcd.js")).etcd(self)],
   ["busybox-httpd", async (self) => (await import("./web/busybox-httpd.js")).busyboxHttpd(self)],
   ["curl", async (self) => (await import("./net/curl.js")).curl(self)],

@@ -22,9 +22,7 @@ export function readLanguage(facts: readonly EmbeddedFact[]): void {
     if (event.kind === "decision") return HAN.test(event.why);
     return event.kind === "note" && event.actor === "user" && HAN.test(event.text);
   });
-  if (!isChinese) return;
-  language.value = "zh";
-  document.documentElement.lang = "zh";
+  if (isChinese) language.value = "zh";
 }
 
 /** Words of facts that the picture reads. A run in Chinese writes them as its catalogue has them. */

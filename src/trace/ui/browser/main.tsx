@@ -3,6 +3,7 @@ import { type ComponentChild, render } from "preact";
 import { App } from "./app.js";
 import { keepAddress } from "./controls/address.js";
 import { handleKeys, play } from "./keys.js";
+import { language } from "./language.js";
 import { PrintedList } from "./list/print.js";
 import { Live } from "./live/live.js";
 import { readFacts } from "./read-facts.js";
@@ -22,6 +23,9 @@ readFacts(
   },
 );
 document.addEventListener("keydown", (event) => handleKeys(state, event));
+effect(() => {
+  document.documentElement.lang = language.value;
+});
 effect(() => {
   if (state.isPlaying.value) play(state);
 });

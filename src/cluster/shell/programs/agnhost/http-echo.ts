@@ -1,7 +1,7 @@
 import type { Self } from "../../process/process.js";
-import { parseFlags } from "../agnhost/flags.js";
-import { goLog } from "../agnhost/go-log.js";
-import { listenAndServe } from "../agnhost/web.js";
+import { parseFlags } from "./flags.js";
+import { goLog } from "./go-log.js";
+import { listenAndServe } from "./web.js";
 
 /**
  * `http-echo -listen=:5678 -text=hello`: a web server with one text, as any user. Other small servers of examples are it as
