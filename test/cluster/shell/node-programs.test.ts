@@ -29,7 +29,11 @@ async function run(script: string): Promise<string> {
 const CASES: readonly (readonly [what: string, script: string, want: string | RegExp])[] = [
   ["mount", "mount | head -1", /^overlay on \/ type overlay \(rw,relatime\)\n$/],
   ["mount -t", "mount -t proc", /^proc on \/proc type proc \(.*\)\n$/],
-  ["df of a file", "df -h /etc/hosts | tail -1", /^\/dev\/kubelab +[\d.]+[GMK] +[\d.]+[GMK]? +[\d.]+[GMK] +\d+% \/etc\/hosts\n$/],
+  [
+    "df of a file",
+    "df -h /etc/hosts | tail -1",
+    /^\/dev\/kubelab +[\d.]+[GMK] +[\d.]+[GMK]? +[\d.]+[GMK] +\d+% \/etc\/hosts\n$/,
+  ],
   ["df of nothing", "df /nope", /df: \/nope: can't find mount point: No such file or directory/],
   ["free", "free | head -1", "              total        used        free      shared  buff/cache   available\n"],
   ["free: rows", "free -m | tail -1", /^Swap: +0 +0 +0\n$/],
