@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { commandsOf } from "../../../../src/lab/labs/format/commands.js";
 import { compileLabs } from "../../../../src/lab/labs/format/compile.js";
 import { typeOf } from "../../../../src/lab/labs/format/steps.js";
 import { LANGUAGES } from "../../../../src/util/i18n/language.js";
@@ -29,3 +30,12 @@ for (const { definition, text } of labs) {
     }
   });
 }
+
+test("no step prints whole pods: what it shows is what the step is about", () => {
+  const lines = labs.flatMap(({ definition }) => commandsOf(definition.steps));
+  assert.deepEqual(
+    lines.filter((line) => /^kubectl get (?:pods?|secrets?) .*-o (?:yaml|json)$/.test(line)),
+    [],
+  );
+  assert.ok(lines.length > 300);
+});
