@@ -99,6 +99,7 @@ for (const [text, args, stdin, want] of [
   ["awk", ["{ print length($1), toupper($2) }"], "é àa\n", "2 àA\n"],
   ["cut", ["-c1-2"], "äöü\n", "ä\n"],
   ["sort", [], "é\nb\nà\n", "b\nà\né\n"],
+  ["sort", ["-r"], "b\nA\na\nB\n", "b\na\nB\nA\n"],
   ["grep", ["é"], "é\ne\n", "é\n"],
 ] as const) {
   test(`a byte is a character for ${text}, as without a locale`, async () => {

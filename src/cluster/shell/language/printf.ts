@@ -87,7 +87,7 @@ function convert(
       const value = Number(arg ?? 0);
       const text =
         verb.toLowerCase() === "e"
-          ? value.toExponential(Math.min(precision ?? 6, MAX_DIGITS))
+          ? value.toExponential(Math.min(precision ?? 6, MAX_DIGITS)).replace(/e([+-])(\d)$/, "e$10$2")
           : verb.toLowerCase() === "g"
             ? String(value)
             : value.toFixed(Math.min(precision ?? 6, MAX_DIGITS));

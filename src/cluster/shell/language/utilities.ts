@@ -2,13 +2,15 @@ import { FsError } from "../fs/fs-error.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
-import { awkArguments } from "../utility/awk-arguments.js";
+import { utilityArguments } from "../utility/arguments.js";
 import { busyboxErrors } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
 import { bashFileSystem } from "./bash-fs.js";
 import type { Shell } from "./shell.js";
+
+const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
 
 /**
  * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
@@ -17,13 +19,15 @@ import type { Shell } from "./shell.js";
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   const stdin = await readAll(self.stdin, self.signal, self);
-  const given = self.argv.slice(1);
-  const args = name === "awk" ? awkArguments(given) : given;
+  const args = utilityArguments(name, self.argv.slice(1));
   const command = { text: name, args, stdin, env: self.env, cwd: self.cwd };
   const refused: FsError[] = [];
   const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);
-  await self.stdout.write(stdout, self.signal);
+  // just-bash writes a line that patches of Subversion have, and empty times.
+  const output =
+    name === "diff" ? Buffer.from(stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n"), "latin1") : stdout;
+  await self.stdout.write(output, self.signal);
   const text = busyboxErrors(stderr.replace(/^bash: /gm, ""), command, refused);
   await self.stderr.write(Buffer.from(text), self.signal);
   return exitCode;

@@ -7,6 +7,7 @@ import { AccountNames } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
 import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
+import { parseDate } from "./date.js";
 import { typeAndMode } from "./owners.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -169,7 +170,7 @@ export async function touch(self: Self): Promise<number> {
   if (unknown !== undefined) return usage(self, unknown);
   const { fs, clock } = self.machine;
   const [date, like] = [options.get("d") ?? options.get("t"), options.get("r")];
-  const given = date === undefined ? undefined : parseDate(date);
+  const given = date === undefined ? undefined : parseDate(date, clock.now());
   if (date !== undefined && given === undefined) return usage(self, `invalid date '${date}'`);
   return eachPath(self, rest, undefined, (path) => {
     const mtimeMs = given ?? (like === undefined ? clock.now() : fs.stat(resolvePath(self.cwd, like)).mtimeMs);
@@ -179,20 +180,6 @@ export async function touch(self: Self): Promise<number> {
     }
     fs.utimes(path, mtimeMs);
   });
-}
-
-/** A date as `date -d` and `touch -d` of busybox take it, in UTC: `2020-01-31 10:20`, `202001311020.30`, `@SECONDS`. @returns Unix ms */
-function parseDate(text: string): number | undefined {
-  const seconds = /^@(\d+)$/.exec(text)?.[1];
-  if (seconds !== undefined) return Number(seconds) * 1000;
-  const packed = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(?:\.(\d\d))?$/.exec(text);
-  const dashed = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?Z?$/.exec(text);
-  const parts = (packed ?? dashed)?.slice(1).map((part) => Number(part ?? 0));
-  if (parts === undefined) return undefined;
-  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts;
-  return month > 12 || day > 31 || hour > 23 || minute > 59
-    ? undefined
-    : Date.UTC(year, month - 1, day, hour, minute, second);
 }
 
 /** @param what stands before a quoted name in an error; undefined: the name is not quoted */

@@ -1,5 +1,5 @@
 import type { Self } from "../process/process.js";
-import { print, usage } from "./console.js";
+import { parseArgs, print, usage } from "./console.js";
 
 const PIECE_LENGTH = 4096;
 const UNITS_PER_PIECE = 8;
@@ -11,30 +11,42 @@ const MAX_DECIMALS = 100;
  * Differs: busybox's counts with a C double, which repeats numbers above 2 ** 53.
  */
 export async function seq(self: Self): Promise<number> {
-  const texts = self.argv.slice(1);
+  const isNumber = (arg: string) => /^-?[\d.]/.test(arg);
+  const at = self.argv.slice(1).findIndex((arg, index, all) => isNumber(arg) && all[index - 1] !== "-s");
+  const { options, unknown } = parseArgs(at < 0 ? self.argv.slice(1) : self.argv.slice(1, at + 1), "ws:");
+  const texts = at < 0 ? [] : self.argv.slice(at + 1);
+  if (unknown !== undefined) return usage(self, unknown);
   if (texts.length === 0 || texts.length > 3) return usage(self, "usage: seq [FIRST [STEP]] LAST");
   const wrong = texts.find((text) => !Number.isFinite(Number(text === "" ? "x" : text)));
   if (wrong !== undefined) return usage(self, `invalid number '${wrong}'`);
   const [first, step, last] = [texts.length > 1 ? texts[0] : "1", texts.length === 3 ? texts[1] : "1", texts.at(-1)];
   if (Number(step) === 0) return usage(self, "the step must not be 0");
   const values = [first, step, last].map((text) => text ?? "");
-  if (values.every((text) => Number.isSafeInteger(Number(text)))) return printAll(self, safeIntegers(values));
+  if (values.every((text) => Number.isSafeInteger(Number(text)))) return printAll(self, options, safeIntegers(values));
   if (values.every((text) => Number.isInteger(Number(text)) && !text.includes("."))) {
-    return printAll(self, integers(values));
+    return printAll(self, options, integers(values));
   }
-  return printAll(self, decimals(values));
+  return printAll(self, options, decimals(values));
 }
 
-async function printAll(self: Self, values: Generator<number | bigint | string>): Promise<number> {
+async function printAll(
+  self: Self,
+  options: ReadonlyMap<string, string>,
+  values: Generator<number | bigint | string>,
+): Promise<number> {
+  const between = options.get("s") ?? "\n";
+  const width = options.has("w") ? Math.max(...self.argv.slice(1).map(({ length }) => length)) : 0;
   let lines = "";
+  let isFirst = true;
   for (const value of values) {
-    lines += `${value}\n`;
+    lines += `${isFirst ? "" : between}${String(value).padStart(width, "0")}`;
+    isFirst = false;
     if (lines.length < PIECE_LENGTH) continue;
     await print(self, lines);
     lines = "";
     await self.turn(UNITS_PER_PIECE);
   }
-  if (lines !== "") await print(self, lines);
+  if (!isFirst) await print(self, `${lines}\n`);
   return 0;
 }
 

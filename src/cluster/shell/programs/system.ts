@@ -3,7 +3,7 @@ import type { ContainerFs } from "../fs/container-fs.js";
 import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
-import { exitCodeOf, type Self, SpawnError } from "../process/process.js";
+import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
 import { isProcess, sendSignal, userOf } from "../process/process-table.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
 import { complain, parseArgs, print, usage } from "./console.js";
@@ -147,9 +147,14 @@ export async function runCommand(
     return await execInPlace(self, argv, { env: vars });
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
-    await complain(self, `can't execute '${error.command}': ${error.reason}`);
+    await complain(self, `can't execute '${error.command}': ${spawnProblem(error)}`);
     return error.exitCode;
   }
+}
+
+/** Why a program cannot start, as strerror words it. */
+export function spawnProblem({ exitCode, reason }: SpawnError): string {
+  return exitCode === 127 ? "No such file or directory" : reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
 /** The entrypoint script of many images: runs the command in its arguments. */
@@ -166,7 +171,14 @@ export async function timeout(self: Self): Promise<number> {
     return usage(self, "usage: timeout [-s SIGNAL] SECONDS COMMAND [ARG...]");
   }
   const { stdin, stdout, stderr, cwd, pid, env: vars } = self;
-  const child = self.machine.spawn({ argv: rest.slice(1), env: vars, cwd, stdin, stdout, stderr, parentPid: pid });
+  let child: Process;
+  try {
+    child = self.machine.spawn({ argv: rest.slice(1), env: vars, cwd, stdin, stdout, stderr, parentPid: pid });
+  } catch (error) {
+    if (!(error instanceof SpawnError)) throw error;
+    await complain(self, `can't execute '${error.command}': ${spawnProblem(error)}`);
+    return error.exitCode;
+  }
   const timer = new AbortController();
   const timedOut = self.machine.clock.sleep(ms, timer.signal).then(
     () => true,
@@ -176,8 +188,7 @@ export async function timeout(self: Self): Promise<number> {
   const first = await Promise.race([ended, timedOut]);
   if (first === true) child.kill(signal);
   timer.abort();
-  const code = await ended;
-  return first === true ? 143 : code;
+  return ended;
 }
 
 /** `printenv [NAME...]` */

@@ -12,6 +12,7 @@ import { seq } from "./seq.js";
 import * as system from "./system.js";
 import { echo, head, tail, tee, wc, yes } from "./text.js";
 import { tr } from "./tr.js";
+import { xargs } from "./xargs.js";
 
 /** The shell and its dependencies are loaded when it first runs. */
 const shell: Program = async (self) => (await import("../language/run.js")).runShell(self);
@@ -56,6 +57,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["yes", yes],
   ["tee", tee],
   ["tr", tr],
+  ["xargs", xargs],
   ["wc", wc],
   ["seq", seq],
   ["sleep", system.sleep],
@@ -140,7 +142,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["printf", "builtin"],
   ...[
     "awk comm cp cut diff du egrep expr fgrep find fold grep ln mv nl paste",
-    "readlink rev sed sort split strings tac tree uniq xargs",
+    "readlink rev sed sort split strings tac tree uniq",
   ]
     .join(" ")
     .split(" ")

@@ -57,18 +57,22 @@ export async function copy(self: Self, source: ByteSource): Promise<void> {
 /** `head [-n LINES] [-c BYTES] [FILE...]` */
 export async function head(self: Self): Promise<number> {
   // `head -5` is the old form of `head -n 5`.
-  const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
-  const { options, rest, unknown } = parseArgs(args, "n:c:q");
+  const args = self.argv.slice(1).flatMap((arg, at) => (at === 0 && /^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
+  const { options, rest, unknown } = parseArgs(args, "n:c:qv");
   if (unknown !== undefined) return usage(self, unknown);
   const bytes = options.get("c");
   const limit = parseCount(bytes ?? options.get("n") ?? "10");
   if (!Number.isInteger(limit) || limit < 0) return usage(self, `invalid number '${bytes ?? options.get("n")}'`);
   let first = true;
   return forEachInput(self, rest, async (source, name) => {
-    if (rest.length > 1) await print(self, `${first ? "" : "\n"}==> ${name} <==\n`);
+    if (hasHeads(rest, options)) await print(self, `${first ? "" : "\n"}==> ${name} <==\n`);
     first = false;
     await (bytes === undefined ? headLines(self, source, limit) : headBytes(self, source, limit));
   });
+}
+
+function hasHeads(names: readonly string[], options: ReadonlyMap<string, string>): boolean {
+  return options.has("v") || (names.length > 1 && !options.has("q"));
 }
 
 const COUNT_UNITS: Readonly<Record<string, number>> = { "": 1, b: 512, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
@@ -112,7 +116,7 @@ const TAIL_KEEP_BYTES = 1024 * 1024;
 /** `tail [-n LINES] [-c BYTES] [-f|-F] [FILE...]`: checks for new data once a second, as busybox does. */
 export async function tail(self: Self): Promise<number> {
   const args = self.argv.slice(1).flatMap((arg) => (/^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
-  const { options, rest, unknown } = parseArgs(args, "n:c:fFq");
+  const { options, rest, unknown } = parseArgs(args, "n:c:fFqv");
   if (unknown !== undefined) return usage(self, unknown);
   const follows = options.has("f") || options.has("F");
   const { fs } = self.machine;
@@ -121,7 +125,8 @@ export async function tail(self: Self): Promise<number> {
   const isAwaited = (name: string) => options.has("F") && name !== "-" && !fs.exists(resolvePath(self.cwd, name));
   let awaited = rest.filter(isAwaited);
   const from = options.get("c") ?? options.get("n") ?? "";
-  const code = await forEachInput(self, rest, async (source) => {
+  const code = await forEachInput(self, rest, async (source, name) => {
+    if (hasHeads(rest, options)) await print(self, `${sources.length === 0 ? "" : "\n"}==> ${name} <==\n`);
     if (from.startsWith("+")) await copyFrom(self, source, Number(from) || 1, options.has("c"));
     else await self.stdout.write(await lastPart(self, source, options), self.signal);
     sources.push(source);
@@ -238,7 +243,8 @@ export async function wc(self: Self): Promise<number> {
   const total: Record<string, number> = { l: 0, w: 0, c: 0 };
   const line = (counts: Readonly<Record<string, number>>, name: string) => {
     const numbers = wanted.map((letter) => String(counts[letter]));
-    const shown = wanted.length === 1 ? numbers.join("") : numbers.map((text) => text.padStart(9)).join(" ");
+    const shown =
+      wanted.length === 1 && rest.length < 2 ? numbers.join("") : numbers.map((text) => text.padStart(9)).join(" ");
     return `${shown}${name === "-" ? "" : ` ${name}`}\n`;
   };
   const code = await forEachInput(self, rest, async (source, name) => {

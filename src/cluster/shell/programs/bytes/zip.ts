@@ -12,18 +12,12 @@ export async function gzip(self: Self): Promise<number> {
   const name = self.argv[0]?.split("/").at(-1);
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "cdfkt123456789nq");
   if (unknown !== undefined) return usage(self, unknown);
-  const run: ZipRun = {
-    self,
-    unpacks: name !== "gzip" || options.has("d") || options.has("t"),
-    tests: options.has("t"),
-    toStdout: name === "zcat" || options.has("c"),
-    isForced: options.has("f"),
-    keeps: options.has("k"),
-  };
+  const unpacks = name !== "gzip" || options.has("d") || options.has("t");
+  const writesNoFile = name === "zcat" || options.has("c") || options.has("t");
   let code = 0;
   for (const one of rest.length === 0 ? ["-"] : rest) {
     try {
-      await zipOne(run, one);
+      await zipOne(self, one, options, { unpacks, writesNoFile: writesNoFile || one === "-" });
     } catch (error) {
       if (!(error instanceof FsError || error instanceof ZipError)) throw error;
       code = 1;
@@ -33,42 +27,37 @@ export async function gzip(self: Self): Promise<number> {
   return code;
 }
 
-interface ZipRun {
-  readonly self: Self;
-  readonly unpacks: boolean;
-  readonly tests: boolean;
-  readonly toStdout: boolean;
-  readonly isForced: boolean;
-  readonly keeps: boolean;
-}
-
 /** The problem with an archive, in busybox's words. */
 export class ZipError extends Error {
   override readonly name = "ZipError";
 }
 
 /** @throws FsError of the input; ZipError */
-async function zipOne(run: ZipRun, name: string): Promise<void> {
-  const { self, tests, isForced } = run;
+async function zipOne(
+  self: Self,
+  name: string,
+  options: ReadonlyMap<string, string>,
+  { unpacks, writesNoFile }: { readonly unpacks: boolean; readonly writesNoFile: boolean },
+): Promise<void> {
   const { fs, random } = self.machine;
   const path = resolvePath(self.cwd, name);
   const source = name === "-" ? self.stdin : openForReading(fs, path, random);
-  const target = tests || run.toStdout || name === "-" ? undefined : targetOf(run, name);
-  let sink: ByteSink = tests ? new NullSink() : self.stdout;
+  const target = writesNoFile ? undefined : targetOf(unpacks, name);
+  let sink: ByteSink = options.has("t") ? new NullSink() : self.stdout;
   if (target !== undefined) {
     const to = resolvePath(self.cwd, target);
-    if (fs.exists(to) && !isForced) throw new ZipError(`can't open '${target}': File exists`);
+    if (fs.exists(to) && !options.has("f")) throw new ZipError(`can't open '${target}': File exists`);
     sink = openForWriting(fs, to, { append: false, umask: self.umask });
   }
-  for await (const piece of through(piecesOf(source, self), run.unpacks ? createGunzip() : createGzip())) {
+  for await (const piece of through(piecesOf(source, self), unpacks ? createGunzip() : createGzip())) {
     await sink.write(piece, self.signal);
     await self.turn(unitsOf(piece.length));
   }
-  if (target !== undefined && !run.keeps) fs.remove(path);
+  if (target !== undefined && !options.has("k")) fs.remove(path);
 }
 
 /** The file that a file becomes. @throws ZipError for a name without the suffix of an archive */
-function targetOf({ unpacks }: ZipRun, name: string): string {
+function targetOf(unpacks: boolean, name: string): string {
   if (!unpacks) return `${name}.gz`;
   if (name.endsWith(".gz")) return name.slice(0, -3);
   if (name.endsWith(".tgz")) return name.replace(/tgz$/, "tar");

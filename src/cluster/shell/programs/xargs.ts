@@ -1,0 +1,73 @@
+import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
+import { BytesSource, readAll } from "../streams.js";
+import { complain, parseArgs, usage, warn } from "./console.js";
+import { spawnProblem } from "./system.js";
+
+/** The most bytes of a command's arguments. */
+const MAX_BYTES = 32_768;
+const WORD = /(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+/gs;
+
+/** `xargs [-0rt] [-n MAX] [-I STRING] [-P MAX] [PROGRAM [ARG...]]`. Mirrors busybox's findutils/xargs.c. */
+export async function xargs(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+0rtn:I:P:s:");
+  if (unknown !== undefined) return usage(self, unknown);
+  const command = rest.length === 0 ? ["echo"] : rest;
+  const text = (await readAll(self.stdin, self.signal, self)).toString();
+  const place = options.get("I");
+  const batches = batchesOf(itemsOf(text, options), place === undefined ? Number(options.get("n") ?? Infinity) : 1);
+  if (batches.length === 0 && !options.has("r") && place === undefined) batches.push([]);
+  const running = new Set<Promise<void>>();
+  let code = 0;
+  for (const batch of batches) {
+    const argv =
+      place === undefined ? [...command, ...batch] : command.map((word) => word.replaceAll(place, batch[0] ?? ""));
+    if (options.has("t")) await warn(self, `${argv.join(" ")}\n`);
+    let child: Process;
+    try {
+      const { env, cwd, umask, stdout, stderr, pid: parentPid } = self;
+      child = self.machine.spawn({ argv, env, cwd, umask, stdin: new BytesSource(), stdout, stderr, parentPid });
+    } catch (error) {
+      if (!(error instanceof SpawnError)) throw error;
+      await complain(self, `${error.command}: ${spawnProblem(error)}`);
+      code = error.exitCode;
+      break;
+    }
+    const ended = child.exited.then((status) => {
+      running.delete(ended);
+      if (exitCodeOf(status) !== 0) code = status.kind === "signaled" ? 125 : status.code === 255 ? 124 : 123;
+    });
+    running.add(ended);
+    if (running.size >= (Number(options.get("P") ?? 1) || Infinity)) await Promise.race(running);
+    await self.turn();
+    if (code === 124 || code === 125) break;
+  }
+  await Promise.all(running);
+  return code;
+}
+
+/** Lines for -I, else words, in which quotes and backslashes protect spaces. */
+function itemsOf(text: string, options: ReadonlyMap<string, string>): readonly string[] {
+  if (options.has("0"))
+    return text
+      .replace(/\0$/, "")
+      .split("\0")
+      .slice(text === "" ? 1 : 0);
+  if (options.has("I")) return text.split("\n").flatMap((line) => line.trimStart() || []);
+  const words = text.match(WORD) ?? [];
+  return words.map((word) => word.replace(/'([^']*)'|"([^"]*)"|\\(.)/gs, (_, ...parts) => parts.slice(0, 3).join("")));
+}
+
+function batchesOf(items: readonly string[], most: number): string[][] {
+  const batches: string[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const last = batches.at(-1);
+    bytes += item.length + 1;
+    if (last !== undefined && last.length < most && bytes <= MAX_BYTES) last.push(item);
+    else {
+      batches.push([item]);
+      bytes = item.length + 1;
+    }
+  }
+  return batches;
+}

@@ -1,0 +1,42 @@
+/** A command's arguments for just-bash, which lacks some of busybox's options. */
+export function utilityArguments(name: string, args: readonly string[]): readonly string[] {
+  if (name === "awk") return awkArguments(args);
+  if (name === "cut") return args.map((arg) => arg.replace(/^-b/, "-c"));
+  // `1i\text` on one line, as GNU and busybox take it
+  if (name === "sed") return args.map((arg) => arg.replace(/^((?:\d+|\$|\/[^/]*\/)?[aic])\\(?=[^\n\\])/, "$1\\\n"));
+  return /^[ef]?grep$/.test(name) ? grepArguments(args) : args;
+}
+
+/** Every input is text, so -a says nothing; a second file makes grep name the first one (-H); several patterns are one. */
+function grepArguments(args: readonly string[]): readonly string[] {
+  const shown = args
+    .map((arg) => (/^-[A-Za-z]*[asH]/.test(arg) ? arg.replace(/[asH]/g, "") : arg))
+    .filter((arg) => arg !== "-");
+  const patterns = shown.flatMap((arg, at) => (shown[at - 1] === "-e" ? [arg] : []));
+  const isExtended = shown.some((arg) => /^-[a-z]*E/.test(arg));
+  const one = patterns.length < 2 ? shown : shown.filter((arg, at) => arg !== "-e" && shown[at - 1] !== "-e");
+  const joined = patterns.length < 2 ? one : ["-e", patterns.join(isExtended ? "|" : "\\|"), ...one];
+  return args.some((arg) => /^-[A-Za-z]*H/.test(arg)) ? [...joined, "/dev/null"] : joined;
+}
+
+/**
+ * The arguments of awk for just-bash, which takes every field separator for a regular expression: a single character
+ * other than a space is literal (POSIX, "Regular Expressions" of awk).
+ */
+function awkArguments(args: readonly string[]): string[] {
+  const out = [...args];
+  for (let at = 0; at < out.length; at++) {
+    const arg = out[at] ?? "";
+    if (arg === "-F") {
+      at++;
+      out[at] = separator(out[at] ?? "");
+    } else if (arg.startsWith("-F")) out[at] = `-F${separator(arg.slice(2))}`;
+    else if (arg === "-v" || arg === "-f") at++;
+    else if (!arg.startsWith("-") || arg === "-" || arg === "--") break;
+  }
+  return out;
+}
+
+function separator(text: string): string {
+  return /^[.*+?()|{}[\]^$\\]$/.test(text) ? `\\${text}` : text;
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeAll, test } from "vitest";
+import { utilityArguments } from "../../../src/cluster/shell/utility/arguments.js";
+import { loadPrograms, RuntimeLab } from "../runtime/lab.js";
+
+let lab = new RuntimeLab();
+beforeAll(loadPrograms);
+afterEach(() => {
+  lab.stop();
+  lab = new RuntimeLab();
+});
+
+/** A script, and what busybox 1.35 prints on both streams. */
+const ROWS: readonly (readonly [script: string, output: string])[] = [
+  ["echo 1 2 3 | xargs -n 2 echo x", "x 1 2\nx 3\n"],
+  ["printf 'a b\\nc\\n' | xargs -I% echo '<%>'", "<a b>\n<c>\n"],
+  ["printf '1\\n2\\n3\\n' | xargs -P2 -n1 echo | tr '\\n' ' ' | wc -c", "6\n"],
+  ["echo \"a 'b c' d\" | xargs -n1", "a\nb c\nd\n"],
+  ["printf 'a\\0b' | xargs -0 -n1 echo", "a\nb\n"],
+  ["xargs < /dev/null; xargs -r echo x < /dev/null", "\n"],
+  ["echo x | xargs -t echo", "echo x\nx\n"],
+  ["echo x | xargs nope; echo $?", "xargs: nope: No such file or directory\n127\n"],
+  ["echo x | xargs false; echo $?", "123\n"],
+  ["echo a b | xargs sh -c 'echo $0 $1'", "a b\n"],
+  ["echo x | xargs -Z", "xargs: invalid option -- 'Z'\n"],
+  ["date -u -d @0", "Thu Jan  1 00:00:00 UTC 1970\n"],
+  ["date -u -d '2020-01-31 10:20' +%s; date -d 202001311020.30 -u", "1580466000\nFri Jan 31 10:20:30 UTC 2020\n"],
+  ["date -d 10:20 +%F,%R", "2026-01-01,10:20\n"],
+  [
+    "date -d @1600000000 -Iseconds; date -d @1600000000 -I; date -d @1600000000 -R",
+    "2020-09-13T12:26:40+00:00\n2020-09-13\nSun, 13 Sep 2020 12:26:40 +0000\n",
+  ],
+  ["touch -d 2020-02-03 f; date -r f +%F; date -r nope", "2020-02-03\ndate: nope: No such file or directory\n"],
+  ["date -d nonsense; date -Z", "date: invalid date 'nonsense'\ndate: invalid option -- 'Z'\n"],
+  ["date -s 2020-01-01", "date: can't set date: Operation not permitted\n"],
+  ["seq -w 8 10; seq -s, 3; seq 3 -1 1; seq -s ' ' -1 1", "08\n09\n10\n1,2,3\n3\n2\n1\n-1 0 1\n"],
+  [
+    "timeout 5 true; echo $?; timeout 1 nope; echo $?",
+    "0\ntimeout: can't execute 'nope': No such file or directory\n127\n",
+  ],
+  ["env nope", "env: can't execute 'nope': No such file or directory\n"],
+  ["echo 1 > a; echo 2 > b; head -q a b; head a b; head -v a", "1\n2\n==> a <==\n1\n\n==> b <==\n2\n==> a <==\n1\n"],
+  ["echo 1 > a; echo 2 > b; tail -n1 a b; tail -q -n1 a b", "==> a <==\n1\n\n==> b <==\n2\n1\n2\n"],
+  ["echo 1 > a; wc -l a a", "        1 a\n        1 a\n        2 total\n"],
+  ["printf '%e\\n' 1.5", "1.500000e+00\n"],
+];
+for (const [script, output] of ROWS) {
+  test(`flags: ${script}`, async () => {
+    const result = await lab.sh(`mkdir /tmp/w; cd /tmp/w; { ${script}; } 2>&1`);
+    assert.equal(result.stdout.toString(), output);
+  });
+}
+
+test("timeout ends with the code of the program's signal", async () => {
+  for (const [signal, code] of [
+    ["TERM", 143],
+    ["KILL", 137],
+    ["INT", 130],
+  ] as const) {
+    const running = lab.sh(`timeout -s ${signal} 1 sleep 5; echo $?`);
+    await lab.settle();
+    await lab.clock.advance(1000);
+    assert.equal((await running).stdout.toString(), `${code}\n`);
+  }
+});
+
+const ARGUMENTS: readonly (readonly [name: string, given: string, want: string])[] = [
+  ["awk", "-F. {print}", "-F\\. {print}"],
+  ["cut", "-b1-3 f", "-c1-3 f"],
+  ["sed", "1i\\hello f", "1i\\\nhello f"],
+  ["sed", "s/a\\b/c/ f", "s/a\\b/c/ f"],
+  ["grep", "-H a f", "a f /dev/null"],
+  ["grep", "-Hn a f", "-n a f /dev/null"],
+  ["grep", "-a -s a f", "a f"],
+  ["grep", "-e a -e b f", "-e a\\|b f"],
+  ["grep", "-E -e a -e b f", "-e a|b -E f"],
+  ["sort", "-s a", "-s a"],
+];
+for (const [name, given, want] of ARGUMENTS) {
+  test(`arguments for just-bash: ${name} ${given}`, () => {
+    assert.equal(utilityArguments(name, given.split(" ")).join(" "), want);
+  });
+}
