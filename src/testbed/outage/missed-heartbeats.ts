@@ -4,6 +4,7 @@ import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { collectionPath, NODES } from "../../staging/client-go/rest/paths.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { isSet } from "../../util/records.js";
 import { durationText } from "../../util/release/fact.js";
@@ -26,6 +27,8 @@ export interface MissedHeartbeatsOptions {
   readonly kubeVersion: string;
   /** Unix ms of the last heartbeat: the countdown begins here */
   readonly silentSinceMs: number;
+  /** the version of the Lease that the last renewal wrote */
+  readonly lastRenewal: string | undefined;
   /** true: the controllers run in another process, so this function reports their decisions */
   readonly explain: boolean;
 }
@@ -51,11 +54,9 @@ export async function watchMissedHeartbeats(
   options: MissedHeartbeatsOptions,
   signal: AbortSignal,
 ): Promise<MissedHeartbeatsResult> {
-  const { observer, clock, trace } = deps;
-  const { nodeName, kubeVersion, silentSinceMs } = options;
-  const graceMs = factFor("nodeMonitorGracePeriod", kubeVersion);
-  const monitorMs = factFor("nodeMonitorPeriod", kubeVersion);
-  trace.emit(
+  const { trace } = deps;
+  const { nodeName, kubeVersion, lastRenewal } = options;
+  const { id } = trace.emit(
     {
       kind: "decision",
       what: `${nodeName} falls silent: no more renewals, no more status`,
@@ -63,8 +64,20 @@ export async function watchMissedHeartbeats(
       constants: constantsFor(kubeVersion, "nodeMonitorGracePeriod", "nodeMonitorPeriod"),
       upstream: { file: FILE, func: "monitorNodeHealth" },
     },
-    { actor: "kubelet" },
+    { actor: "kubelet", instance: nodeName, ...defined({ causedBy: lastRenewal }) },
   );
+  return trace.because({ causedBy: id }, () => watchReaction(deps, options, signal));
+}
+
+async function watchReaction(
+  deps: MissedHeartbeatsDeps,
+  options: MissedHeartbeatsOptions,
+  signal: AbortSignal,
+): Promise<MissedHeartbeatsResult> {
+  const { observer, clock, trace } = deps;
+  const { kubeVersion, silentSinceMs } = options;
+  const graceMs = factFor("nodeMonitorGracePeriod", kubeVersion);
+  const monitorMs = factFor("nodeMonitorPeriod", kubeVersion);
   const limitMs = graceMs + 12 * monitorMs;
   await countdown(deps, options, graceMs, limitMs, signal);
   const unknownAfterSeconds = Math.round((clock.now() - silentSinceMs) / SECOND);

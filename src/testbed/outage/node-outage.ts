@@ -3,6 +3,7 @@ import { isSuccess, refusal } from "../../staging/client-go/rest/answers.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { identityInWords } from "../../staging/client-go/rest/identity.js";
 import { NODES, objectPath } from "../../staging/client-go/rest/paths.js";
+import { versionOf } from "../../trace/scope.js";
 import { LabError } from "../../util/errors.js";
 import type { JoinSession, PreparedNode } from "../node/join.js";
 import type { Target } from "../target/target.js";
@@ -62,7 +63,9 @@ export async function runOutage(
       await keepFor(session, stopAfter, signal);
       _line.stop();
       const silentSinceMs = node.agent.lastHeartbeatMs ?? clock.now();
-      lapse = await watchMissedHeartbeats(session, { nodeName, kubeVersion, silentSinceMs, explain: !isFresh }, signal);
+      const lastRenewal = versionOf(node.agent.lease.latest);
+      const since = { silentSinceMs, lastRenewal };
+      lapse = await watchMissedHeartbeats(session, { nodeName, kubeVersion, ...since, explain: !isFresh }, signal);
     } else await observer.until((view) => view.node !== undefined, signal);
     if (options.revive !== true) return { lapse, revival: null };
     using _line = context.progress(`bringing ${nodeName} back`);

@@ -1,6 +1,7 @@
 import type { NodeAgent } from "../../kubelet/app/node-agent.js";
 import { nodeCondition, taintText } from "../../staging/apimachinery/api/node.js";
 import type { Trace } from "../../trace/trace.js";
+import { traceOfNode } from "../../trace/view.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
@@ -56,7 +57,8 @@ export async function resumeHeartbeats(
     { actor: "controller" },
   );
   const upstream = { file: "pkg/kubelet/kubelet_node_status.go", func: "updateNodeStatus" };
-  await trace.step("kubelet", `Report the status of ${nodeName}`, { upstream }, () => agent.heartbeat.update(signal));
+  const ofNode = traceOfNode(trace, nodeName);
+  await ofNode.step("kubelet", `Report the status of ${nodeName}`, { upstream }, () => agent.heartbeat.update(signal));
   await observer.until((view) => nodeCondition(view.node ?? NO_NODE, "Ready")?.status === "True", signal);
   const readyAfterSeconds = since();
   const done = new AbortController();

@@ -34,7 +34,13 @@ test("the line about an eviction counts down, as the table above it does", async
     evicted.add("default/hasty");
   };
   const deps = { context: { progress }, clock, trace: new Trace(clock), client: {}, observer: { view, until } };
-  const options = { nodeName: "n1", kubeVersion: "1.25", silentSinceMs: START_MS, explain: false };
+  const options = {
+    nodeName: "n1",
+    kubeVersion: "1.25",
+    lastRenewal: undefined,
+    silentSinceMs: START_MS,
+    explain: false,
+  };
   await watchMissedHeartbeats(deps as unknown as MissedHeartbeatsDeps, options, new AbortController().signal);
   assert.deepEqual(
     shown,

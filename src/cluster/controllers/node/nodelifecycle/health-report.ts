@@ -1,3 +1,4 @@
+import { defined } from "../../../../util/defined.js";
 import { constantsFor, factFor } from "../../../../util/release/facts.js";
 import { asController, type SharedDeps } from "../../support/shared-deps.js";
 import type { HealthVerdict } from "./health.js";
@@ -8,12 +9,16 @@ const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 export class HealthReport {
   constructor(readonly deps: Pick<SharedDeps, "trace" | "kubeVersion">) {}
 
-  /** The conditions were set to Unknown. */
-  lapse(name: string, verdict: HealthVerdict): void {
+  /** The conditions were set to Unknown. @param fact what caused it, and the id by which its write names it */
+  lapse(
+    name: string,
+    verdict: HealthVerdict,
+    fact: { readonly id: string; readonly causedBy: string | undefined },
+  ): void {
     const { trace, kubeVersion } = this.deps;
     const neverReported = verdict.observedReady.reason === undefined && verdict.observedReady.status === "Unknown";
     const upstream = { file: FILE, func: "tryUpdateNodeHealth" };
-    asController(trace, {
+    const decision = {
       kind: "decision",
       what: `node ${name}: the conditions become Unknown`,
       why: neverReported
@@ -25,8 +30,9 @@ export class HealthReport {
         "nodeMonitorPeriod",
       ),
       upstream,
-    });
-    this.change(name, verdict.observedReady.status, "Unknown");
+    } as const;
+    trace.emit(decision, { actor: "controller", ...defined(fact) });
+    trace.because({ causedBy: fact.id }, () => this.change(name, verdict.observedReady.status, "Unknown"));
   }
 
   /** Reports a change of Ready. */

@@ -7,7 +7,7 @@ import {
 } from "../../../../staging/apimachinery/api/node.js";
 import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
-import { runInScope } from "../../../../trace/scope.js";
+import { runInScope, versionOf } from "../../../../trace/scope.js";
 import { Waker } from "../../../../util/async/waker.js";
 import { messageOf } from "../../../../util/errors.js";
 import { constantsFor, factFor } from "../../../../util/release/facts.js";
@@ -98,13 +98,11 @@ export class NoExecuteTainter {
     const ready = nodeCondition(node, "Ready");
     if (ready === undefined) return false;
     if (ready.status === "True") return true;
-    const isUnknown = ready.status === "Unknown";
-    return this.#swap(
-      node,
-      isUnknown ? TAINT_UNREACHABLE : TAINT_NOT_READY,
-      isUnknown ? TAINT_NOT_READY : TAINT_UNREACHABLE,
-      `Ready is ${ready.status}, and it was the node's turn in the queue of ${zoneText(zoneKey(node))}`,
-      "doNoExecuteTaintingPass",
+    const [add, remove] =
+      ready.status === "Unknown" ? [TAINT_UNREACHABLE, TAINT_NOT_READY] : [TAINT_NOT_READY, TAINT_UNREACHABLE];
+    const why = `Ready is ${ready.status}, and it was the node's turn in the queue of ${zoneText(zoneKey(node))}`;
+    return this.#deps.trace.because({ causedBy: versionOf(node) }, () =>
+      this.#swap(node, add, remove, why, "doNoExecuteTaintingPass"),
     );
   }
 

@@ -6,6 +6,7 @@ import { forEachChange } from "../../../../staging/client-go/informers/for-each-
 import type { SharedReflector } from "../../../../staging/client-go/informers/shared-reflector.js";
 import type { EventRecorder } from "../../../../staging/client-go/record/recorder.js";
 import { WorkQueue } from "../../../../staging/client-go/workqueue.js";
+import { versionOf } from "../../../../trace/scope.js";
 import { messageOf } from "../../../../util/errors.js";
 import { factFor } from "../../../../util/release/facts.js";
 import type { Controller } from "../../controller.js";
@@ -49,6 +50,8 @@ class LifecycleRun {
   readonly #tainter: NoExecuteTainter;
   readonly #known = new Map<string, NodeObject>();
   readonly #health = new Map<string, NodeHealth>();
+  /** the facts about nodes that became Unknown */
+  readonly #lapses = new Map<string, string>();
   /** nodes whose pods were not all marked */
   readonly #retry = new Set<string>();
 
@@ -141,7 +144,9 @@ class LifecycleRun {
   async #monitorNode(node: NodeObject): Promise<HealthVerdict | undefined> {
     try {
       const verdict = await this.#updateNodeHealth(node);
-      if (verdict?.currentReady !== undefined) await this.#act(node, verdict);
+      const causedBy = this.#lapses.get(nameOf(node));
+      const act = (judged: HealthVerdict) => this.#deps.trace.because({ causedBy }, () => this.#act(node, judged));
+      if (verdict?.currentReady !== undefined) await act(verdict);
       return verdict;
     } catch (error) {
       const message = `nodelifecycle: node ${nameOf(node)}: ${messageOf(error)}`;
@@ -165,6 +170,7 @@ class LifecycleRun {
       if (present.has(name)) continue;
       this.#known.delete(name);
       this.#health.delete(name);
+      this.#lapses.delete(name);
       this.#recordNodeEvent(node, "RemovingNode", `Removing Node ${name} from Controller`);
     }
   }
@@ -176,30 +182,32 @@ class LifecycleRun {
 
   /** Mirrors tryUpdateNodeHealth. @returns undefined if the node is gone */
   async #updateNodeHealth(node: NodeObject): Promise<HealthVerdict | undefined> {
-    const { client } = this.#deps;
+    const { client, trace } = this.#deps;
     const name = nameOf(node);
     let verdict = this.#judge(node);
     if (verdict.conditions === undefined) {
       this.#report.change(name, this.#health.get(name)?.ready?.status, verdict.health.ready?.status);
       this.#report.silence(name, verdict);
+      if (verdict.currentReady?.status === "True") this.#lapses.delete(name);
       this.#health.set(name, verdict.health);
       return verdict;
     }
-    const written = await client.modify<NodeObject>(
-      "nodes",
-      undefined,
-      name,
-      (current) => {
-        // Checks the stored node again, because it may have changed since it was read.
-        verdict = this.#judge(current);
-        const { conditions } = verdict;
-        return conditions === undefined ? current : { ...current, status: { ...current.status, conditions } };
-      },
-      "status",
+    // The last sign of life is why nothing more was expected after it.
+    const lapse = { id: trace.newId(), causedBy: versionOf(this.#leases.get("kube-node-lease", name) ?? node) };
+    const change = (current: NodeObject) => {
+      // Checks the stored node again, because it may have changed since it was read.
+      verdict = this.#judge(current);
+      const { conditions } = verdict;
+      return conditions === undefined ? current : { ...current, status: { ...current.status, conditions } };
+    };
+    const written = await trace.because({ causedBy: lapse.id }, () =>
+      client.modify<NodeObject>("nodes", undefined, name, change, "status"),
     );
     if (written === undefined) return undefined;
     this.#health.set(name, verdict.health);
-    if (verdict.conditions !== undefined) this.#report.lapse(name, verdict);
+    if (verdict.conditions === undefined) return verdict;
+    this.#lapses.set(name, lapse.id);
+    this.#report.lapse(name, verdict, lapse);
     return verdict;
   }
 
