@@ -238,7 +238,7 @@ interface Stamp {
   readonly pod?: string;
   /** the id of the fact that caused it, or the version of the object that did (see `versionOf`) */
   readonly causedBy?: string;
-  /** what began the chain, for a fact without a cause */
+  /** what began the chain, for a fact without a cause, and for a step that follows another one of the command */
   readonly origin?: Origin;
   /** for periodic facts: the interval, `10 s` */
   readonly every?: string;

@@ -12,6 +12,8 @@ export interface Scope {
   readonly origin?: Origin;
   /** the pod that the code works on: `default/web` */
   readonly pod?: string;
+  /** the steps of a command that follow one another: the id of the last one */
+  readonly sequence?: { last: string | undefined };
 }
 
 const storage = new AsyncLocalStorage<Scope>();

@@ -29,6 +29,8 @@ export interface EmitOptions {
   readonly id?: string;
   /** instead of the cause that the scope names */
   readonly causedBy?: string;
+  /** the step before, for a step that would have no cause; it keeps its origin */
+  readonly follows?: string;
   readonly instance?: string;
   /** for periodic facts: the interval, `10 s` */
   readonly every?: string;
@@ -116,7 +118,8 @@ export class Trace {
   /** @returns the stamped event; a later event can use its `id` as `causedBy` */
   emit(fact: Fact, options: EmitOptions): TraceEvent {
     const { chapter, pod, causedBy: cause, origin }: Scope = currentScope() ?? {};
-    const causedBy = options.causedBy ?? cause;
+    const { follows } = options;
+    const causedBy = options.causedBy ?? cause ?? follows;
     const level = options.level ?? LEVELS[fact.kind];
     const event: TraceEvent = {
       seq: this.#nextSeq++,
@@ -128,7 +131,7 @@ export class Trace {
       ...(options.every === undefined ? {} : { every: options.every }),
       ...(chapter === undefined ? {} : { chapter }),
       ...(pod === undefined ? {} : { pod }),
-      ...(causedBy === undefined ? (origin === undefined ? {} : { origin }) : { causedBy }),
+      ...defined({ causedBy, origin: causedBy === follows ? origin : undefined }),
       // Sinks drop an event above their levels, so it needs no masking.
       ...(this.wants(level) ? this.#shown(fact) : fact),
     };
@@ -158,8 +161,17 @@ export class Trace {
    */
   step<T>(actor: Actor, title: string, options: Omit<StepFact, "kind" | "title">, body: () => T): T {
     if (!this.wants(LEVELS.step)) return body();
-    const { id } = this.emit({ kind: "step", title, ...options }, { actor });
+    const { sequence, causedBy } = currentScope() ?? {};
+    const follows = causedBy === undefined ? sequence?.last : undefined;
+    const { id } = this.emit({ kind: "step", title, ...options }, { actor, ...defined({ follows }) });
+    if (sequence !== undefined && causedBy === undefined) sequence.last = id;
     return this.#run({ causedBy: id }, body);
+  }
+
+  /** Runs a command whose steps follow one another: each has the one before as its cause. */
+  sequence<T>(body: () => T): T {
+    if (!this.wantsCauses || currentScope()?.sequence !== undefined) return body();
+    return this.#run({ sequence: { last: undefined } }, body);
   }
 
   /** Runs a command's `body`; events reported inside get its name. Without sinks it only calls `body`. */

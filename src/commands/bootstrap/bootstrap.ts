@@ -2,6 +2,8 @@ import { type Command, Option } from "commander";
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type JoinedNode, joinNode, openStore } from "../../testbed/node/join.js";
 import { type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/join-plan.js";
+import { chapterRule } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
 import { defined } from "../../util/defined.js";
 import type { CliContext, CommandResult } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
@@ -50,6 +52,7 @@ async function runBootstrap(context: CliContext, given: BootstrapCommandOptions)
   const store = await openStore(plan);
   await using opened = await openJoinTarget(context, "bootstrap", plan, options);
   const { target, clock, trace, kubeVersion } = opened;
+  using _story = tellStory(trace, chapterRule(`node ${plan.nodeName} joins`), context.resultSay);
   await trace.chapter("bootstrap", async () => {
     const node = await joinNode({ context, clock, trace, plan, kubeVersion, target, store });
     await using _agent = node.agent;

@@ -1,6 +1,8 @@
 import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import { chapterRule } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
 import { LabError } from "../../util/errors.js";
 import type { CliContext } from "./context.js";
 
@@ -32,5 +34,6 @@ export async function withAdministrator(
   const { trace, clock } = context.session(options);
   const { random } = context;
   await using client = createClient(target.admin, { trace, clock, random, actor: "user" });
-  await trace.chapter(chapter, () => body({ client, clock, random, trace }, target));
+  using _story = tellStory(trace, chapterRule(`kubelab ${command}`), context.resultSay);
+  await trace.chapter(chapter, () => trace.sequence(() => body({ client, clock, random, trace }, target)));
 }

@@ -9,6 +9,8 @@ import {
 } from "../../testbed/target/cluster-state.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "../../testbed/target/etcd-options.js";
 import { claimClusterName, runningCluster } from "../../testbed/target/running-cluster.js";
+import { WRITES_RULE } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
 import { type Level, Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
@@ -52,6 +54,7 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   if ("running" in claim) return printIfSame(context, claim.running, options);
   await using _lock = claim.lock;
   const session = context.session(defined({ speed: options.speed }));
+  using _story = tellStory(session.trace, WRITES_RULE, context.resultSay);
   using line = context.progress(`starting cluster ${options.name}`);
   let shown: Promise<void> | undefined;
   const isReady = (state: ClusterState) => {

@@ -1,5 +1,6 @@
 import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
 import { runInScope, type Scope } from "../../trace/scope.js";
+import { KEY_LEVEL } from "../../trace/story/rules.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveKey } from "../../trace/ui/live-protocol.js";
 import { Mutex } from "../../util/async/mutex.js";
@@ -18,6 +19,12 @@ export interface InspectorKey {
   isPossible?(): boolean;
   /** @returns a sentence about what was done; undefined if the action has reported it @throws LabError */
   run(signal: AbortSignal): Promise<string | undefined>;
+}
+
+/** Runs a key's action: the key is the cause of all that follows. */
+export function asAction<T>(trace: Trace, title: string, run: () => T): T {
+  const { id } = trace.emit({ kind: "step", title }, { actor: "user", level: KEY_LEVEL });
+  return trace.because({ causedBy: id }, run);
 }
 
 /** The parts of a command that reading keys needs. */
@@ -50,7 +57,7 @@ export class InspectorKeys {
     const found = this.keys.find(({ key }) => key === pressed);
     if (found === undefined) return this.show();
     try {
-      const did = await found.run(signal);
+      const did = await asAction(this.trace, found.label, () => found.run(signal));
       if (did !== undefined) this.trace.emit({ kind: "note", text: did }, { actor: "user" });
     } catch (error) {
       if (!(error instanceof LabError)) throw error;

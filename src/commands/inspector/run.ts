@@ -14,6 +14,8 @@ import { OwnNode } from "../../testbed/node/temporary-node.js";
 import { openAdminKubeconfig } from "../../testbed/target/admin-kubeconfig.js";
 import { networkFolderOf } from "../../testbed/target/running-cluster.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
+import { KEYS_RULE } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveWindow } from "../../trace/ui/live-server.js";
 import { quieterTrace, traceOfNode } from "../../trace/view.js";
@@ -87,6 +89,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     await checkRuntime(context, options);
     await using target = await context.openTarget(command, targetOptions(options));
     const { clock, trace } = context.session({});
+    using _story = tellStory(trace, KEYS_RULE, context.resultSay);
     await trace.chapter(command, async () => {
       const quiet = quieterTrace(trace, 2);
       const ofNode = traceOfNode(trace, nodeName);

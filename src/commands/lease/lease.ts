@@ -11,6 +11,8 @@ import {
   type StopAfter,
 } from "../../testbed/outage/node-outage.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
+import { leaseRule } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import { LabError } from "../../util/errors.js";
 import { durationText } from "../../util/release/fact.js";
@@ -76,6 +78,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
   const { clock, trace } = context.session({});
   const deps = { clock, trace, random: context.random };
   const kubeVersion = await releaseOf(target, deps);
+  using _story = tellStory(trace, leaseRule(nodeName), context.resultSay);
   await trace.chapter("lease", async () => {
     await using client = createClient(target.admin, { ...deps, actor: "user" });
     const isNew = target.kind === "embedded";

@@ -5,6 +5,7 @@ import { DEVICE_PLUGINS_FOLDER, KUBELET_SOCKET } from "../../kubelet/apis/device
 import { DevicePluginStub, noKubelet } from "../../testbed/fixtures/device-plugin.js";
 import { joinDefaults } from "../../testbed/node/join-plan.js";
 import { clusterNodesFolder, runningClusterNames } from "../../testbed/target/cluster-state.js";
+import { traceOfNode } from "../../trace/view.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { CliContext } from "../cli/context.js";
@@ -53,7 +54,8 @@ function parseCount(text: string): number {
 }
 
 async function runDevicePlugin(context: CliContext, options: DevicePluginCommandOptions): Promise<void> {
-  const { clock, trace } = context.session({});
+  const { clock, trace: own } = context.session({});
+  const trace = traceOfNode(own, options.node);
   const { resource: resourceName, count, unhealthy = [], after, duration: durationMs } = options;
   const folder = join(await nodeFolder(context, options), DEVICE_PLUGINS_FOLDER);
   const plugin = new DevicePluginStub({ clock, trace }, { folder, resourceName, count });

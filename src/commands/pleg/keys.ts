@@ -8,7 +8,7 @@ import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { readKeys } from "../cli/terminal-keys.js";
-import { type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
+import { asAction, type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
 import { plegRecords } from "../inspector/pleg-records.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
@@ -141,7 +141,8 @@ export class LabKeys {
       return;
     }
     try {
-      const did = await this.lab.act(action.id, target?.id);
+      const title = target === undefined ? action.label : `${action.label}: ${labelOf(target)}`;
+      const did = await asAction(this.trace, title, () => this.lab.act(action.id, target?.id));
       this.#say(did);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
@@ -150,10 +151,11 @@ export class LabKeys {
     await this.look();
     this.#numbers.assign(this.#targets);
     // Other targets may have received digits earlier, for the page's buttons.
-    for (const target of this.#targets) {
+    const choices = this.#targets.flatMap((target) => {
       const digit = this.#numbers.digitOf(target.id);
-      if (digit !== undefined && !this.#told.has(target.id)) this.#say(`${digit} chooses ${labelOf(target)}`);
-    }
+      return digit === undefined || this.#told.has(target.id) ? [] : [`${digit} chooses ${labelOf(target)}`];
+    });
+    if (choices.length > 0) this.#say(choices.join("; "));
     this.#haveTold();
   }
 

@@ -1,8 +1,12 @@
 import type { Command } from "commander";
 import { RemotePodReader } from "../../kubelet/kuberuntime/remote-pod-reader.js";
 import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
+import { NODE_NAME } from "../../testbed/fixtures/request-trace.js";
 import { Pleg } from "../../testbed/pleg/pleg.js";
 import { openRuntime } from "../../testbed/pleg/runtime-target.js";
+import { KEYS_RULE } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
+import { traceOfNode } from "../../trace/view.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
@@ -47,7 +51,8 @@ export function addPlegCommand(command: Command, context: CliContext): void {
 async function runPleg(context: CliContext, options: PlegCommandOptions): Promise<void> {
   checkOptions(options);
   const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
-  const { clock, trace } = context.session(defined({ speed: options.speed }));
+  const { clock, trace: own } = context.session(defined({ speed: options.speed }));
+  const trace = traceOfNode(own, NODE_NAME);
   await using target = await openRuntime({ clock, trace, random: context.random }, options.cri);
   await using client = await createCriClient(
     target.endpoint,
@@ -65,6 +70,7 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const period = defined({ relistPeriodMs: relistPeriod });
   const pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented, ...period });
   const startMs = clock.now();
+  using _story = tellStory(trace, KEYS_RULE, context.resultSay);
   const watch = async () => {
     const { runtimeName, runtimeVersion } = client.version;
     const { lab } = target;

@@ -4,9 +4,11 @@ import { parseReference } from "../../cluster/runtime/images/reference.js";
 import { parseCidr } from "../../cluster/runtime/network/cidr.js";
 import { RpcError } from "../../staging/cri/grpc/status.js";
 import type { CriVersion } from "../../staging/cri/server.js";
+import { NODE_NAME } from "../../testbed/fixtures/request-trace.js";
 import { openDefaultEndpoint } from "../../testbed/runtime/default-endpoint.js";
 import { clockOfNamedCluster } from "../../testbed/target/cluster-clock.js";
 import type { Trace } from "../../trace/trace.js";
+import { traceOfNode } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
@@ -103,9 +105,10 @@ function parseSeed(text: string): number {
 
 async function runUp(context: CliContext, options: UpOptions): Promise<void> {
   const { speed } = options;
-  const { clock, trace } = context.session(
+  const { clock, trace: own } = context.session(
     speed === undefined ? ((await clockOfNamedCluster(context.env)) ?? {}) : { speed },
   );
+  const trace = traceOfNode(own, NODE_NAME);
   const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
   const listen = options.listen ?? (await openDefaultEndpoint(context.env));
   await using runtime = await hostRuntime({

@@ -1,7 +1,10 @@
 import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
-import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
+import { NODE_NAME, RequestTrace } from "../../testbed/fixtures/request-trace.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
 import type { ContainerRef, SandboxPod } from "../../testbed/fixtures/sandbox-pods.js";
+import { HOPS_RULE } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
+import { traceOfNode } from "../../trace/view.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
@@ -38,12 +41,15 @@ export async function openCriEnvironment(
   const kubeVersion = parseKubeVersion(release ?? "1.25");
   const { clock, trace } = context.session(defined({ speed }));
   const story = new RequestTrace(trace);
+  const ofNode = traceOfNode(story.trace, NODE_NAME);
   const { random, signal } = context;
-  const cri = await createCriClient(endpoint, { clock, trace: story.trace, actor: "kubelet" }, {}, signal);
+  const cri = await createCriClient(endpoint, { clock, trace: ofNode, actor: "kubelet" }, {}, signal);
   try {
     const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp: false };
-    const servers = await startRuntimeServers({ clock, random, trace: story.trace, cri }, options, signal);
+    const servers = await startRuntimeServers({ clock, random, trace: ofNode, cri }, options, signal);
+    const telling = tellStory(trace, HOPS_RULE, context.resultSay);
     const close = async () => {
+      telling[Symbol.dispose]();
       await servers[Symbol.asyncDispose]();
       await cri.close();
     };

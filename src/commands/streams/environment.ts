@@ -1,11 +1,14 @@
 import type { HostedRuntime } from "../../cluster/runtime/host/host.js";
 import type { StreamClient } from "../../staging/client-go/transport/fallback.js";
 import type { ProgressReporter } from "../../testbed/context.js";
-import { RequestTrace } from "../../testbed/fixtures/request-trace.js";
+import { NODE_NAME, RequestTrace } from "../../testbed/fixtures/request-trace.js";
 import type { Readiness, SampleNode, SampleNodeSession } from "../../testbed/fixtures/sample-node.js";
 import { SAMPLE_PODS } from "../../testbed/fixtures/sample-pods.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import { HOPS_RULE } from "../../trace/story/rules.js";
+import { tellStory } from "../../trace/story/teller.js";
 import type { Trace } from "../../trace/trace.js";
+import { traceOfNode } from "../../trace/view.js";
 import { Disposables } from "../../util/async/disposables.js";
 import type { Clock } from "../../util/clock.js";
 import type { CliContext } from "../cli/context.js";
@@ -55,6 +58,8 @@ export async function openStreamEnvironment(
       const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, hosting);
       opened.defer(() => node.close());
     }
+    const telling = tellStory(trace, HOPS_RULE, context.resultSay);
+    opened.defer(async () => telling[Symbol.dispose]());
     const client = { config: target.admin, clock, random: context.random, trace, story };
     if (story === undefined) noteRemoteServers(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;
@@ -70,7 +75,7 @@ export async function openStreamEnvironment(
 /** Starts a runtime whose pulls take no time; `opened` closes it. @throws LabError as `hostRuntime` */
 function hostPodRuntime(trace: Trace, clock: Clock, opened: Disposables): Promise<HostedRuntime> {
   const hosting = import("../../cluster/runtime/host/host.js").then(({ hostRuntime }) =>
-    hostRuntime({ clock, trace, traceLevel: 2, pullMs: 0 }),
+    hostRuntime({ clock, trace: traceOfNode(trace, NODE_NAME), traceLevel: 2, pullMs: 0 }),
   );
   const settled = hosting.catch(() => undefined);
   opened.defer(async () => (await settled)?.close());

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { kubeconfigText } from "../../staging/client-go/clientcmd/kubeconfig-text.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
+import { NODE_NAME } from "../../testbed/fixtures/request-trace.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
 import { SAMPLE_PODS } from "../../testbed/fixtures/sample-pods.js";
 import type { Trace } from "../../trace/trace.js";
+import { traceOfNode } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
 import type { Clock } from "../../util/clock.js";
 import { makeFolder, writeFileAtomic } from "../../util/os/files.js";
@@ -28,7 +30,8 @@ export interface ServeOptions {
  */
 export async function runServe(context: CliContext, options: ServeOptions): Promise<void> {
   const kubeVersion = parseKubeVersion(options.kubeVersion);
-  const { clock, trace } = context.session({});
+  const { clock, trace: own } = context.session({});
+  const trace = traceOfNode(own, NODE_NAME);
   const { random, signal } = context;
   await using runtime = options.cri === undefined ? await startSampleRuntime(context, clock, trace) : undefined;
   const endpoint = options.cri ?? runtime?.endpoint ?? "";

@@ -73,7 +73,11 @@ export async function openStore(plan: JoinPlan): Promise<CertificateStore> {
  * Joins a node: certificate, registration, Ready, first renewal of the lease. The caller closes the agent.
  * @throws LabError
  */
-export async function joinNode(session: JoinSession): Promise<JoinedNode> {
+export function joinNode(session: JoinSession): Promise<JoinedNode> {
+  return session.trace.sequence(() => join(session));
+}
+
+async function join(session: JoinSession): Promise<JoinedNode> {
   const node = await prepareNode(session);
   try {
     const { status, lease } = await node.agent.start(session.context.signal);
@@ -90,7 +94,11 @@ export async function joinNode(session: JoinSession): Promise<JoinedNode> {
 }
 
 /** Gets the node its identity, with a token if necessary, and tests it. The caller closes the agent. */
-export async function prepareNode(caller: JoinSession): Promise<PreparedNode> {
+export function prepareNode(session: JoinSession): Promise<PreparedNode> {
+  return session.trace.sequence(() => prepare(session));
+}
+
+async function prepare(caller: JoinSession): Promise<PreparedNode> {
   const session = { ...caller, trace: traceOfNode(caller.trace, caller.plan.nodeName) };
   const { context, plan, trace, clock, kubeVersion } = session;
   const decision = await decide(session);

@@ -47,6 +47,7 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   syncTerminatedPod: "The worker waits for the volumes to be unmounted, and reports the last status.",
   completeTerminated: "The worker has nothing left to do for the pod.",
 };
+const STREAMED = "The runtime serves the streams itself; the kubelet connects them.";
 /** The purposes of the runtime's calls and of what is written. */
 const CALLS: Readonly<Record<string, string>> = {
   RunPodSandbox: "The containers of a pod share its sandbox, so it comes first.",
@@ -56,6 +57,9 @@ const CALLS: Readonly<Record<string, string>> = {
   StopContainer: "The process gets its stop signal, and SIGKILL after the grace period.",
   StopPodSandbox: "No container needs the pod's network any more.",
   RemoveContainer: "The container has ended, and nobody needs it any more.",
+  Exec: STREAMED,
+  Attach: STREAMED,
+  PortForward: STREAMED,
   binding: "The scheduler writes only its choice; the kubelet of that node acts on it.",
   status: "Other components see this state only through the API.",
 };

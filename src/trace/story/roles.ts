@@ -22,7 +22,9 @@ export function roleInLife(event: TraceEvent): Role {
   switch (event.kind) {
     case "request":
       if (event.method === "GET" || TRANSPORT.test(event.path)) return undefined;
-      return /\/status(?:\?|$)/.test(event.path) || event.actor === "controller" ? "link" : "step";
+      // A controller's decision says what its request does.
+      if (event.actor === "controller") return undefined;
+      return /\/status(?:\?|$)/.test(event.path) ? "link" : "step";
     case "rpc":
       return LOOKING.test(event.method) ? undefined : "step";
     case "decision":
@@ -46,6 +48,7 @@ export function roleInLife(event: TraceEvent): Role {
 
 function roleOfDecision({ actor, auditId, what, upstream }: TraceEvent & { kind: "decision" }): Role {
   if (auditId !== undefined) return undefined;
+  if (what.startsWith("start the controller ")) return undefined;
   if (DECIDERS.has(actor)) return what.startsWith("write the status of ") ? "link" : "step";
   // A sandbox has no story beside that of its containers.
   if (LIFECYCLE.test(what)) return /^\S+ \S+ sandbox /.test(what) ? "link" : "step";

@@ -22,10 +22,8 @@ const LIVES: readonly (readonly [RegExp, (name: string) => string])[] = [
   [/^sandbox ready/, (pod) => `has a sandbox for pod ${pod}`],
   [/^sandbox not ready/, (pod) => `has stopped the sandbox of pod ${pod}`],
   [/^sandbox (?:gone|removed)/, (pod) => `has removed the sandbox of pod ${pod}`],
-  [/^container created/, (name) => `has created container ${name}`],
   [/^container running/, (name) => `runs container ${name}`],
   [/^container gone/, (name) => `has removed container ${name}`],
-  [/^image pulled/, (image) => `has pulled image ${image}`],
 ];
 const HEARD = { ADDED: "added", MODIFIED: "changed", DELETED: "deleted" } as const;
 const SEEN: Readonly<Record<string, string>> = {
@@ -101,39 +99,23 @@ function nameIn(body: unknown): string {
   return typeof name === "string" ? name : "";
 }
 
-function callSentence(event: TraceEvent & { kind: "rpc" }, subject: string | undefined): string {
-  const did = callWords(event.method, nameOf(event.pod ?? subject ?? ""), nameOf(subject ?? ""), subject ?? "");
-  return event.code === undefined || event.code === "OK" ? did : `${did}; the answer is ${event.code}`;
+function callSentence({ method, pod, code }: TraceEvent & { kind: "rpc" }, subject = ""): string {
+  const did = callWords(method, nameOf(pod ?? subject), subject);
+  return code === undefined || code === "OK" ? did : `${did}; the answer is ${code}`;
 }
 
-function callWords(method: string, pod: string, container: string, image: string): string {
-  switch (method) {
-    case "RunPodSandbox":
-      return `asks the runtime to start a sandbox for pod ${pod}`;
-    case "StopPodSandbox":
-      return `asks the runtime to stop the sandbox of pod ${pod}`;
-    case "RemovePodSandbox":
-      return `asks the runtime to remove the sandbox of pod ${pod}`;
-    case "PullImage":
-      return image === "" ? "asks the runtime to pull the image" : `asks the runtime to pull image ${image}`;
-    case "Exec":
-    case "Attach":
-    case "PortForward":
-      return `asks the runtime for the address of the streams (${method})`;
-    case "ExecSync":
-      return "asks the runtime to run a command in the container";
-    case "CreateContainer":
-    case "StartContainer":
-    case "StopContainer":
-    case "RemoveContainer": {
-      const verb = method.replace("Container", "").toLowerCase();
-      return container === ""
-        ? `asks the runtime to ${verb} the container`
-        : `asks the runtime to ${verb} container ${container}`;
-    }
-    default:
-      return `calls ${method} of the runtime`;
-  }
+function callWords(method: string, pod: string, subject: string): string {
+  if (method === "RunPodSandbox") return `asks the runtime to start a sandbox for pod ${pod}`;
+  if (method === "StopPodSandbox") return `asks the runtime to stop the sandbox of pod ${pod}`;
+  if (method === "RemovePodSandbox") return `asks the runtime to remove the sandbox of pod ${pod}`;
+  if (method === "PullImage") return `asks the runtime to pull image ${subject}`.trim();
+  if (method === "ExecSync") return "asks the runtime to run a command in the container";
+  if (/^(?:Exec|Attach|PortForward)$/.test(method))
+    return `asks the runtime for the address of the streams (${method})`;
+  const verb = /^(Create|Start|Stop|Remove)Container$/.exec(method)?.[1]?.toLowerCase();
+  if (verb === undefined) return `calls ${method} of the runtime`;
+  const container = nameOf(subject);
+  return `asks the runtime to ${verb} ${container === "" ? "the container" : `container ${container}`}`;
 }
 
 function stateSentence({ actor, subject, what, from, to, version }: State): string | undefined {
@@ -165,11 +147,12 @@ function stateSentence({ actor, subject, what, from, to, version }: State): stri
   return undefined;
 }
 
-function decisionSentence({ actor, what }: TraceEvent & { kind: "decision" }): string | undefined {
+function decisionSentence({ actor, what, auditId }: TraceEvent & { kind: "decision" }): string | undefined {
   if (actor === "scheduler") {
     const node = /^\S+ goes to (\S+)$/.exec(what)?.[1];
     return node === undefined ? undefined : `chooses ${node}`;
   }
+  if (auditId !== undefined && what.startsWith("is ")) return `identifies the client as ${what.slice(3)}`;
   const needs = /^\S+\/\S+: ((?:create|start|kill|remove|stop) .*)$/.exec(what);
   if (actor === "kubelet" && needs !== null) return `decides: ${needs[1]}`;
   const [, type = "", pod, name] = /^(Container\w+) (\S+) (\S+)/.exec(what) ?? [];

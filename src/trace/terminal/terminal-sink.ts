@@ -15,7 +15,9 @@ export class Depths {
 
   /** @param isShown false: the effects of a hidden step are not indented below it */
   depthOf(event: TraceEvent, isShown: boolean): number {
-    const depth = (event.causedBy === undefined ? undefined : this.#below.get(event.causedBy)) ?? 0;
+    // A step that follows another one is not part of it.
+    const isBelow = event.causedBy !== undefined && event.origin === undefined;
+    const depth = (isBelow ? this.#below.get(event.causedBy) : undefined) ?? 0;
     if (event.kind !== "step") return depth;
     this.#below.set(event.id, isShown ? Math.min(depth + 1, 3) : depth);
     if (this.#below.size > MAX_STEPS) this.#below.delete(this.#below.keys().next().value ?? "");

@@ -24,7 +24,7 @@ function printed(
   session.useOutput({ verbosity: 1, color: true, json });
   session.print({ text: SENTENCE, json: SENTENCE, ...result });
   // The result is bold.
-  return stdout.read().toString().replace(/\u001b\[(?:1|22)m/g, "");
+  return stdout.read().toString().replaceAll("\u001b[1m", "").replaceAll("\u001b[22m", "");
 }
 
 test("sentences are wrapped for a terminal only; commands and JSON never are", () => {

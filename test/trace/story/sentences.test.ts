@@ -81,7 +81,7 @@ const table: readonly [TraceEvent["actor"], Fact, Fact | undefined, string, stri
     undefined,
     "asks the API server to update ReplicaSet web-1",
     "请求 API server 更新 ReplicaSet web-1",
-    "link",
+    undefined,
   ],
   [
     "kubelet",

@@ -1,0 +1,66 @@
+import type { TraceEvent } from "../events.js";
+import { roleInLife } from "./roles.js";
+import { storyStep } from "./step.js";
+import type { StoryRule } from "./teller.js";
+
+/** The steps of a command that follow one another, and what controllers decide on the way. */
+export function chapterRule(title: string): StoryRule {
+  let hasBegun = false;
+  return {
+    begins: ({ kind, causedBy }) => {
+      if (hasBegun || kind !== "step" || causedBy !== undefined) return undefined;
+      hasBegun = true;
+      return { title };
+    },
+    roleOf: (event) => (isDecided(event) || (event.kind === "step" && event.level <= 1) ? "step" : undefined),
+  };
+}
+
+function isDecided({ kind, level, actor }: TraceEvent): boolean {
+  return kind === "decision" && actor === "controller" && level <= 1;
+}
+
+/** A connection through all hops, as the terminal shows them. */
+export const HOPS_RULE: StoryRule = {
+  begins: (event) => (event.kind === "step" && event.actor === "user" ? { title: event.title } : undefined),
+  roleOf: ({ kind, level }) => (level <= 1 && kind !== "note" && kind !== "frame" ? "step" : undefined),
+};
+
+/** The last key of a window and what followed. */
+export const KEYS_RULE: StoryRule = {
+  begins: (event) =>
+    event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL ? { title: event.title } : undefined,
+};
+/** Terminals show what a key did, not the key. */
+export const KEY_LEVEL = 3;
+
+/** The last write of a client and what followed. */
+export const WRITES_RULE: StoryRule = {
+  begins: (event) =>
+    event.kind === "request" && event.actor === "user" && event.causedBy === undefined && roleInLife(event) === "step"
+      ? { title: storyStep(event, undefined).text }
+      : undefined,
+};
+
+const SILENCE = "monitorNodeHealth";
+
+/** How a node joins; from its silence on, its last renewal and what followed. */
+export function leaseRule(nodeName: string): StoryRule {
+  const joining = chapterRule(`node ${nodeName} joins`);
+  let isSilent = false;
+  return {
+    begins: (event, chain) => {
+      if (event.kind !== "decision" || event.actor !== "kubelet" || event.upstream?.func !== SILENCE)
+        return isSilent ? undefined : joining.begins(event, chain);
+      isSilent = true;
+      const first = chain().findLast(({ kind }) => kind === "step");
+      return { title: `node ${nodeName} falls silent`, first };
+    },
+    roleOf: (event) => {
+      if (!isSilent) return joining.roleOf?.(event);
+      const isSilence = event.kind === "decision" && event.upstream?.func === SILENCE;
+      const isDeletion = event.kind === "request" && event.method === "DELETE";
+      return isSilence || isDeletion || isDecided(event) ? "step" : undefined;
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import type { Say } from "../../util/i18n/sentences.js";
+import type { TraceEvent } from "../events.js";
+import { startMs } from "../graph/graph.js";
+import { runInScope } from "../scope.js";
+import { LEVELS, type Trace, type TraceSink } from "../trace.js";
+import { isEffect, type Role, roleInLife } from "./roles.js";
+import { storyStep } from "./step.js";
+
+/** What a command tells. */
+export interface StoryRule {
+  /**
+   * @param chain returns what led to the fact, from its beginning
+   * @returns the title of the story that begins with the fact, or with an earlier one of the chain; undefined: none begins
+   */
+  begins(event: TraceEvent, chain: () => readonly TraceEvent[]): Beginning | undefined;
+  /** default: what an object's life consists of */
+  roleOf?(event: TraceEvent): Role;
+}
+
+export interface Beginning {
+  readonly title: string;
+  /** default: the fact itself */
+  readonly first?: TraceEvent | undefined;
+}
+
+interface Known {
+  readonly event: TraceEvent;
+  readonly cause: Known | undefined;
+  /** Times have whole milliseconds and durations are rounded: nothing begins before its cause. */
+  readonly atMs: number;
+  readonly depth: number;
+  /** the first that says more about it */
+  effect?: TraceEvent;
+  /** the story that it belongs to */
+  story: Telling | undefined;
+  isTold: boolean;
+}
+
+interface Telling {
+  readonly title: string;
+  left: number;
+}
+
+/** A story with more steps is no longer read. */
+const MAX_STEPS = 25;
+/** Facts that are remembered. */
+const MAX_KNOWN = 20_000;
+
+/**
+ * Tells the story of a run while it happens: the facts that the beginning caused, and their role in it. Facts wait for their causes,
+ * because a request is reported when its answer arrives. Each step is told as soon as the facts of the same moment are known, so a killed run
+ * keeps what was told.
+ */
+class StoryTeller implements TraceSink {
+  readonly #known = new Map<string, Known>();
+  /** by id, or by the version of an object: the facts that wait for that cause */
+  readonly #waiting = new Map<string, TraceEvent[]>();
+  readonly #titles = new Map<string, number>();
+  #telling: Telling | undefined;
+  #next: Known[] = [];
+  #isOpen = true;
+
+  constructor(
+    readonly trace: Trace,
+    readonly rule: StoryRule,
+    readonly say: Say | undefined,
+  ) {}
+
+  write(event: TraceEvent): void {
+    if (event.kind === "story" || !this.#isOpen) return;
+    const { causedBy } = event;
+    const cause = causedBy === undefined ? undefined : this.#known.get(causedBy);
+    const waiting = this.#waiting.get(causedBy ?? "");
+    if (causedBy === undefined || cause !== undefined) this.#settle(event, cause);
+    else if (waiting === undefined) keep(this.#waiting, causedBy, [event]);
+    else waiting.push(event);
+  }
+
+  /** Tells what is left. */
+  close(): Promise<void> {
+    this.#tell();
+    this.#isOpen = false;
+    return Promise.resolve();
+  }
+
+  #settle(event: TraceEvent, cause: Known | undefined): void {
+    const atMs = Math.max(startMs(event), cause?.atMs ?? 0);
+    const known: Known = { event, cause, atMs, depth: (cause?.depth ?? 0) + 1, story: cause?.story, isTold: false };
+    if (cause !== undefined && isEffect(event, cause.event)) this.#explain(cause, event);
+    keep(this.#known, event.id, known);
+    this.#begin(known);
+    this.#consider(known);
+    // A version is that of the API server's fact, or of the request if there is none.
+    for (const key of [event.id, event.kind === "state" || event.kind === "request" ? event.version : undefined]) {
+      if (key === undefined) continue;
+      if (!this.#known.has(key)) keep(this.#known, key, known);
+      const waiting = this.#waiting.get(key) ?? [];
+      this.#waiting.delete(key);
+      for (const one of waiting) this.#settle(one, known);
+    }
+  }
+
+  #explain(cause: Known, effect: TraceEvent): void {
+    cause.effect ??= effect;
+    if (cause.event.kind === "step" && this.#next.includes(cause)) this.#tellSoon();
+  }
+
+  #begin(known: Known): void {
+    const begun = this.rule.begins(known.event, () => chainOf(known).map(({ event }) => event));
+    if (begun === undefined) return;
+    const chain = chainOf(known);
+    this.#tell();
+    const count = (this.#titles.get(begun.title) ?? 0) + 1;
+    keep(this.#titles, begun.title, count);
+    this.#telling = { title: count === 1 ? begun.title : `${begun.title} (${count})`, left: MAX_STEPS };
+    const from = chain.findIndex(({ event }) => event === (begun.first ?? known.event));
+    for (const one of chain.slice(Math.max(0, from))) Object.assign(one, { story: this.#telling, isTold: false });
+    const first = chain[Math.max(0, from)];
+    if (first !== undefined) this.#add(first);
+  }
+
+  /** Tells a step, and before it the links that lead to it. */
+  #consider(known: Known): void {
+    if (known.story === undefined || known.story !== this.#telling || this.#roleOf(known) !== "step") return;
+    const links: Known[] = [];
+    for (let at = known.cause; at !== undefined && !at.isTold && at.story === known.story; at = at.cause)
+      if (this.#roleOf(at) === "link") links.unshift(at);
+    for (const one of [...links, known]) this.#add(one);
+  }
+
+  #roleOf({ event }: Known): Role {
+    return (this.rule.roleOf ?? roleInLife)(event);
+  }
+
+  #add(known: Known): void {
+    const { story } = known;
+    if (known.isTold || story === undefined || story.left === 0) return;
+    known.isTold = true;
+    story.left--;
+    const isHeld = known.event.kind === "step" && known.effect === undefined;
+    const isFirst = this.#next.push(known) === 1;
+    // A step waits for the decision in it, or for the next fact that is told.
+    if (!isFirst || !isHeld) this.#tellSoon();
+  }
+
+  /** The facts of one moment are told together, each after its cause. */
+  #tellSoon(): void {
+    queueMicrotask(() => this.#tell());
+  }
+
+  #tell(): void {
+    const title = this.#telling?.title;
+    if (title === undefined || this.#next.length === 0 || !this.#isOpen) return;
+    const told = this.#next.sort((a, b) => a.atMs - b.atMs || a.depth - b.depth || a.event.seq - b.event.seq);
+    this.#next = [];
+    const steps = told.map(({ event, effect }) => storyStep(event, effect, this.say));
+    runInScope({}, () => this.trace.emit({ kind: "story", title, steps }, { actor: "user" }));
+  }
+}
+
+/**
+ * Tells a command's story in its trace until it is disposed. Without a trace that keeps stories it does nothing.
+ * @param say the reader's language; default: English
+ */
+export function tellStory(trace: Trace, rule: StoryRule, say?: Say): Disposable {
+  if (!trace.wants(LEVELS.story)) return { [Symbol.dispose]: () => {} };
+  const teller = new StoryTeller(trace, rule, say);
+  trace.addSink(teller);
+  return { [Symbol.dispose]: () => void teller.close() };
+}
+
+function chainOf(known: Known): Known[] {
+  const chain: Known[] = [];
+  for (let at: Known | undefined = known; at !== undefined; at = at.cause) chain.unshift(at);
+  return chain;
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > MAX_KNOWN) map.delete(map.keys().next().value ?? "");
+}

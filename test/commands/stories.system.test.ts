@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "vitest";
+import type { StoryFact, StoryStep, TraceEvent } from "../../src/trace/events.js";
+import { readTrace } from "../../src/trace/file/read-trace.js";
+import { TraceGraph } from "../../src/trace/graph/graph.js";
+import { newHome, runCliProcess } from "../support/cli-process.js";
+
+/** A command, the least number of steps of its last story, and sentences in it, in this order. */
+const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
+  ["journey --delete", 10, [/^asks the API server to delete pod web$/, /^stores pod /, /^removes pod /]],
+  ["journey deployment/web", 20, [/^asks .* to create Deployment web$/, /^create ReplicaSet /, /^chooses node-1$/]],
+  [
+    "exec nginx -- echo hi",
+    10,
+    [/^Run "echo hi"/, /^ask the kubelet: /, /^asks the runtime for the address/, /exit code 0/],
+  ],
+  ["logs nginx", 4, [/^asks the API server for the log/, /^ask the kubelet: /]],
+  ["bootstrap", 13, [/^Does this node need/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/]],
+  ["request create pod/web", 15, [/^asks the API server to create pod web$/, /^transaction on /, /^event ADDED /]],
+  ["token create", 3, [/^Store the token /, /rights come from/]],
+  ["csr create --node n1 --approve --wait", 8, [/^Make a private key/, /^CSR .*: sign for /, /^Write a kubeconfig$/]],
+  [
+    "lease --stop-after 1 --speed 15",
+    6,
+    [
+      /^Renew the Lease/,
+      / falls silent: /,
+      / become Unknown$/,
+      /: add .*unreachable:NoExecute/,
+      /^asks the API server to delete pod hasty$/,
+    ],
+  ],
+];
+for (const [line, least, sentences] of table) {
+  test(`the story of kubelab ${line}`, async () => {
+    const events = await traceOf(...line.split(" "));
+    const graph = TraceGraph.of(events);
+    const told = stories(graph).at(-1);
+    assert(told !== undefined, "no story");
+    const texts = told.map(({ text }) => text);
+    assert.ok(told.length >= least && told.length <= (line.includes("deployment") ? 35 : 25), texts.join("\n"));
+    let at = 0;
+    for (const sentence of sentences) {
+      at = texts.findIndex((text, i) => i >= at && sentence.test(text)) + 1;
+      assert.notEqual(at, 0, `${sentence} in its place of\n${texts.join("\n")}`);
+    }
+    const [first, last] = [told[0], told.at(-1)].map((step) => graph.get(step?.fact ?? ""));
+    assert(first !== undefined && last !== undefined);
+    assert.ok(graph.chainOf(last).includes(first), `the last step leads back to the first:\n${texts.join("\n")}`);
+    assert.deepEqual(nameless(events), []);
+  });
+}
+
+/** Stories come with the keys of these. */
+for (const line of ["pleg", "static-pod", "pod-worker", "node"]) {
+  test(`kubelab ${line}: each fact of a node names it`, async () => {
+    assert.deepEqual(nameless(await traceOf(line, "--duration", "3s")), []);
+  });
+}
+
+test("a story is in the reader's language", async () => {
+  const [steps] = stories(TraceGraph.of(await traceOf("journey", "--lang", "zh")));
+  assert.equal(steps?.[0]?.text, "请求 API server 创建 Pod web");
+});
+
+async function traceOf(...args: readonly string[]): Promise<readonly TraceEvent[]> {
+  const home = newHome();
+  const file = join(home, "trace.ndjson");
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const { code, stderr } = await runCliProcess(home, ...args.toSpliced(end, 0, "--trace", file));
+  assert.equal(code, 0, stderr);
+  return (await readTrace(file)).events;
+}
+
+/** The steps of each story, those of later facts with the same title included. */
+function stories({ stories: facts }: TraceGraph): StoryStep[][] {
+  const told = new Map<string, StoryStep[]>();
+  for (const { title, steps } of facts as readonly StoryFact[]) told.set(title, [...(told.get(title) ?? []), ...steps]);
+  return [...told.values()];
+}
+
+function nameless(events: readonly TraceEvent[]): unknown[] {
+  return events.filter(
+    ({ actor, instance }) => ["kubelet", "runtime", "proxy"].includes(actor) && instance === undefined,
+  );
+}
