@@ -3,6 +3,7 @@ import type { Program, ProgramEdge } from "../testbed/context.js";
 import { printable, wrap } from "../trace/terminal/text.js";
 import { isAbortError, LabError, openFilesError } from "../util/errors.js";
 import { isOnlyGlobal } from "./cli/global-options.js";
+import { usageSentences } from "./cli/help-language.js";
 import { buildProgram } from "./cli/program.js";
 import { CliSession } from "./cli/session.js";
 import { COMMANDS } from "./command-table.js";
@@ -31,7 +32,7 @@ export async function runCli(argv: readonly string[], version: string, edge: Pro
     return await close(session, edge.signal.aborted ? EXIT_INTERRUPTED : session.exitCode);
   } catch (error) {
     session.stopProgress();
-    return await close(session, await report(session.startFailure ?? error, session));
+    return await close(session, await report(session.startFailure ?? error, session, argv));
   }
 }
 
@@ -45,15 +46,17 @@ async function close(session: CliSession, code: number): Promise<number> {
     await session.close();
     return code;
   } catch (error) {
-    const own = await report(error, session);
+    const own = await report(error, session, []);
     return code === 0 ? own : code;
   }
 }
 
 /** Prints an error on stderr: one sentence and a hint; a stack only for our own bugs. */
-async function report(thrown: unknown, session: CliSession): Promise<number> {
+async function report(thrown: unknown, session: CliSession, argv: readonly string[]): Promise<number> {
   const error = openFilesError(thrown) ?? thrown;
-  const { words } = session;
+  // Learn mode has words of its own.
+  const say = await usageSentences(argv, session, false);
+  const words = { error: say(session.words.error.trim()), interrupted: say(session.words.interrupted) };
   const { stderr } = session.streams;
   const chalk = session.chalk("stderr");
   // commander has written its own message, or the requested help.
@@ -64,9 +67,10 @@ async function report(thrown: unknown, session: CliSession): Promise<number> {
       const masked = printable(session.secrets.mask(text));
       return stderr.isTTY === true ? wrap(masked, session.width) : [masked];
     };
-    const [first = "", ...rest] = lines(`${words.error}${error.message}`);
+    const gap = words.error.endsWith(":") ? " " : "";
+    const [first = "", ...rest] = lines(`${words.error}${gap}${say(error.message)}`);
     const message = [first.replace(words.error, chalk.red(words.error)), ...rest].join("\n");
-    const hint = lines(error.hint).map((line) => chalk.dim(line));
+    const hint = lines(say(error.hint)).map((line) => chalk.dim(line));
     stderr.write(`${[message, ...hint].join("\n")}\n`);
     return error.exitCode;
   }

@@ -150,3 +150,16 @@ test.each(LINES)("--lang zh %s: no line of the trace is half English", async (li
   });
   assert.deepEqual([...new Set(mixed)], []);
 });
+
+test("an error and its hint speak the terminal's language, in a pipe English, and --lang decides", async () => {
+  const chinese = { LANG: "zh_CN.UTF-8", NO_COLOR: "1" };
+  const rows: readonly (readonly [flags: string[], options: RunOptions, stderr: RegExp])[] = [
+    [[], {}, /^error: --simulated needs --nodes\nFor example --nodes 1000 --simulated\.\n$/],
+    [[], { env: chinese }, /^error: --simulated needs/],
+    [[], { env: chinese, typed: "" }, /^错误：--simulated 需要 --nodes\n例如 --nodes 1000 --simulated。\n$/],
+    [["--lang", "zh"], {}, /^错误：--simulated 需要 --nodes\n例如/],
+    [["--lang", "en"], { env: chinese, typed: "" }, /^error: --simulated needs/],
+  ];
+  for (const [flags, options, stderr] of rows)
+    assert.match((await runInProcess(["cluster", "up", "--simulated", ...flags], options)).stderr, stderr);
+});

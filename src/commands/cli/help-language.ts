@@ -33,8 +33,9 @@ export async function usageSentences(
 ): Promise<Say> {
   const own = isLearn || streams.stderr.isTTY === true ? languageOf(env) : "en";
   if ((languageIn(argv) ?? own) === "en") return asItIs;
-  const { default: catalogue } = await import("../../util/i18n/sentences/usage.zh.json", { with: { type: "json" } });
-  return new Sentences(catalogue).say;
+  const { default: usage } = await import("../../util/i18n/sentences/usage.zh.json", { with: { type: "json" } });
+  const { default: errors } = await import("../../util/i18n/sentences/errors.zh.json", { with: { type: "json" } });
+  return new Sentences({ ...errors, ...usage }).say;
 }
 
 /** commander reads --lang only after it has printed the help. */

@@ -1,6 +1,7 @@
 import type { Ora } from "ora";
 import type { ProcessStreams, Progress, ProgressText } from "../../testbed/context.js";
 import { SystemClock, type Timer } from "../../util/clock.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { columnsOf } from "./width.js";
 
 /** The spinner and the space after it. */
@@ -21,6 +22,8 @@ export interface ProgressOptions {
   readonly enabled: boolean;
   /** false: ASCII only */
   readonly unicode: boolean;
+  /** the user's language; default: English */
+  readonly say?: Say;
 }
 
 type TextWidth = typeof import("../../util/text/text-width.js");
@@ -132,7 +135,8 @@ export class ProgressLine {
   };
 
   get #text(): string {
-    const text = this.#lines.at(-1)?.text ?? "";
+    const newest = this.#lines.at(-1)?.text ?? "";
+    const text = typeof newest === "string" ? (this.options.say?.(newest) ?? newest) : newest;
     const columns = Math.max(1, columnsOf(this.stream) - BESIDE_TEXT);
     const aside = this.#aside === "" ? "" : ` ${this.options.unicode ? "·" : "-"} ${this.#aside}`;
     if (typeof text === "string") {

@@ -250,7 +250,8 @@ export class CliSession implements CliContext {
   }
 
   #progressLine(): ProgressLine {
-    const options = { enabled: this.showsProgress, unicode: hasUnicode(this.env) };
+    const say = (text: string) => this.#say?.(text) ?? text;
+    const options = { enabled: this.showsProgress, unicode: hasUnicode(this.env), say };
     this.#progress ??= new ProgressLine(this.streams.stderr, options);
     return this.#progress;
   }

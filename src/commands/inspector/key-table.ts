@@ -2,9 +2,12 @@ import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js"
 import { runInScope, type Scope } from "../../trace/scope.js";
 import { KEY_LEVEL } from "../../trace/story/rules.js";
 import type { Trace } from "../../trace/trace.js";
+import { asItIs } from "../../trace/translated.js";
 import type { LiveKey } from "../../trace/ui/live-protocol.js";
 import { Mutex } from "../../util/async/mutex.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
+import { textWidth } from "../../util/text/text-width.js";
 import { readKeys } from "../cli/terminal-keys.js";
 import { type StatusTable, statusLines } from "./status-table.js";
 
@@ -30,7 +33,7 @@ export function asAction<T>(trace: Trace, title: string, run: () => T): T {
 /** The parts of a command that reading keys needs. */
 export interface KeyDeps {
   readonly stdin: ProcessStreams["stdin"];
-  readonly progress: ProgressReporter;
+  readonly progress: ProgressReporter & { readonly say?: Say | undefined };
   /** shown above the line of keys */
   readonly status?: (() => StatusTable) | undefined;
 }
@@ -95,7 +98,9 @@ export async function serveKeyTable(
   signal: AbortSignal,
 ): Promise<void> {
   keys.show();
-  using _line = progress.progress((columns) => withStatus(status, columns, keyLine(keys.keys, columns)));
+  const { say = asItIs } = progress;
+  const shown = status && (() => tableIn(say, status()));
+  using _line = progress.progress((columns) => withStatus(shown, columns, keyLine(keys.keys, columns, "", say)));
   await readKeys(stdin, (pressed) => keys.press(pressed, signal), signal);
 }
 
@@ -109,9 +114,23 @@ export function withStatus(status: (() => StatusTable) | undefined, columns: num
  * All keys in one line: with their actions if there is room, else only the letters, else a hint how to list them. Pure.
  * @param head the target of the keys; left out if there is no room
  */
-export function keyLine(keys: readonly Pick<InspectorKey, "key" | "short">[], columns: number, head = ""): string {
-  const actions = [...keys.map(({ key, short }) => `${key} ${short}`), "q quit"].join("  ");
-  const letters = `${keys.map(({ key }) => key).join(" ")}  ? help  q quit`;
-  const lines = [`${head}${actions}`, `${head}${letters}`, letters, "? help  q quit"];
-  return lines.find((line) => line.length <= columns) ?? "q quit";
+export function keyLine(
+  keys: readonly Pick<InspectorKey, "key" | "short">[],
+  columns: number,
+  head = "",
+  say: Say = asItIs,
+): string {
+  // The same word means something else in a fact.
+  const word = (short: string) => say(`key: ${short}`).replace(/^key: /, "");
+  const [help, quit] = [`? ${word("help")}`, `q ${word("quit")}`];
+  const actions = [...keys.map(({ key, short }) => `${key} ${word(short)}`), quit].join("  ");
+  const letters = `${keys.map(({ key }) => key).join(" ")}  ${help}  ${quit}`;
+  const lines = [`${head}${actions}`, `${head}${letters}`, letters, `${help}  ${quit}`];
+  return lines.find((line) => textWidth(line) <= columns) ?? quit;
+}
+
+/** A status table in another language; a cell of one word is a name. */
+export function tableIn(say: Say, { title, columns, rows, ...others }: StatusTable): StatusTable {
+  const inCells = (row: readonly string[]) => row.map((cell) => (cell.includes(" ") ? say(cell) : cell));
+  return { ...others, title: say(title), columns: columns.map(say), rows: rows.map(inCells) };
 }

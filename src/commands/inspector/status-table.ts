@@ -3,6 +3,7 @@ import { tableLines } from "../../trace/terminal/table.js";
 import { printable } from "../../trace/terminal/text.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import type { StateTable } from "../../trace/ui/live-protocol.js";
+import { fitted } from "../../util/text/text-width.js";
 
 /** The table that an inspector shows above its keys and on its live page. A key reports it with all rows. */
 export type StatusTable = StateTable;
@@ -19,7 +20,7 @@ export function statusLines({ columns, rows }: StatusTable, width: number): stri
   const omitted = rows.length - shown.length;
   const table = { columns, rows: shown, ...(omitted === 0 ? {} : { omittedRows: omitted }) };
   const lines = tableLines(table, width).slice(0, MAX_ROWS + 2);
-  return lines.map((line, i) => (i === 0 ? "" : MARGIN) + line.slice(0, width));
+  return lines.map((line, i) => (i === 0 ? "" : MARGIN) + fitted(line, width, ""));
 }
 
 /** Reports the whole table. */

@@ -198,7 +198,8 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
       });
     };
     const isPlayed = hasKeys(context.streams);
-    const status = (columns: number) => withStatus(pods, columns, `${plan.nodeName} runs; Ctrl-C ends it`);
+    const said = (text: string) => context.say?.(text) ?? text;
+    const status = (columns: number) => withStatus(pods, columns, said(`${plan.nodeName} runs; Ctrl-C ends it`));
     await life.stay(node, () =>
       stay(context, { clock, durationMs: options.duration, ...(isPlayed ? {} : { status }) }, [
         (inner) => Promise.race([node.done, untilAborted(inner)]),

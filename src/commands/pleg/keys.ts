@@ -2,13 +2,15 @@ import type { Pleg } from "../../testbed/pleg/pleg.js";
 import type { LabAction, LabRuntime, LabTarget } from "../../testbed/runtime/lab-runtime.js";
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
+import { asItIs } from "../../trace/translated.js";
 import type { LiveKey } from "../../trace/ui/live-protocol.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
 import { Mutex } from "../../util/async/mutex.js";
 import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
+import type { Say } from "../../util/i18n/sentences.js";
 import { readKeys } from "../cli/terminal-keys.js";
-import { asAction, type KeyDeps, keyLine, withStatus } from "../inspector/key-table.js";
+import { asAction, type KeyDeps, keyLine, tableIn, withStatus } from "../inspector/key-table.js";
 import { plegRecords } from "../inspector/pleg-records.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
@@ -30,7 +32,8 @@ export async function serveKeys(
   await keys.look();
   keys.showHelp();
   let known = await comparison(pleg, keys.lab);
-  using _line = progress.progress((columns) => withStatus(() => known, columns, keys.line(columns)));
+  const { say = asItIs } = progress;
+  using _line = progress.progress((columns) => withStatus(() => tableIn(say, known), columns, keys.line(columns, say)));
   const follow = async (inner: AbortSignal) => {
     while (!inner.aborted) {
       await clock.sleep(FOLLOW_MS, inner).catch(() => undefined);
@@ -74,11 +77,11 @@ export class LabKeys {
   }
 
   /** The selection and its actions' keys. */
-  line(columns: number): string {
+  line(columns: number, say?: Say): string {
     const chosen = this.#chosen();
     const head = chosen === undefined ? "" : `${chosen.name}: `;
     const keys = this.lab.actions.filter(({ on }) => on === chosen?.kind);
-    return keyLine(keys, columns, head);
+    return keyLine(keys, columns, head, say);
   }
 
   /** The things to select, and the actions on the selection. */

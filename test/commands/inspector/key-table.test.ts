@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { test } from "vitest";
 import { InspectorKeys, keyLine, serveKeyTable } from "../../../src/commands/inspector/key-table.js";
 import { LabError } from "../../../src/util/errors.js";
+import { sentencesIn } from "../../../src/util/i18n/sentences.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { FakeProgress } from "../../support/fake-progress.js";
 import { only, recordingTrace } from "../../support/trace.js";
@@ -100,7 +101,7 @@ test("the last line names the keys until their reading ends", async () => {
   assert.deepEqual(progress.lines(80), []);
 });
 
-test("the line of keys is never wider than the terminal", () => {
+test("the line of keys is never wider than the terminal, in either language", async () => {
   const keys = [
     { key: "n", short: "new file" },
     { key: "r", short: "remove file" },
@@ -111,4 +112,7 @@ test("the line of keys is never wider than the terminal", () => {
   assert.equal(keyLine(keys, 22, "web: "), "n r  ? help  q quit");
   assert.equal(keyLine(keys, 16), "? help  q quit");
   assert.equal(keyLine(keys, 6), "q quit");
+  const { say } = (await sentencesIn("zh")) ?? assert.fail();
+  assert.equal(keyLine(keys, 36, "", say), "n 新文件  r 删文件  q 退出");
+  assert.equal(keyLine(keys, 22, "", say), "n r  ? 帮助  q 退出", "a Chinese word takes two columns");
 });
