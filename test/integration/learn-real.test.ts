@@ -14,6 +14,7 @@ import { SystemRandom } from "../../src/util/random.js";
 import { parse } from "../../src/util/yaml.js";
 import { CliProcess, newHome } from "../support/cli-process.js";
 import { suiteNeeding } from "../support/requirements.js";
+import { Terminal } from "../support/terminal.js";
 
 /** Labs that take some seconds at the speed of a watch, with the programs that they need. */
 const PLAYED: readonly (readonly [lab: string, ...needs: "openssl"[]])[] = [
@@ -146,6 +147,26 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
       });
     });
   }
+
+  suiteNeeding(["tmux"], "at a terminal", () => {
+    test("a task turns green by another program's change there, without a key", async () => {
+      const before = await things();
+      const known = folders();
+      const words = ["learn", "start", "pod-life", "--kubeconfig", kubeconfig];
+      await using terminal = new Terminal(words, { home, rows: 50, env: { TMPDIR: temporary } });
+      await terminal.shows(/\(y\/N\)/);
+      terminal.press("y", "Enter");
+      await terminal.shows(/Step 1 of[\s\S]*^c check/m);
+      const [folder = ""] = folders().filter((name) => !known.includes(name));
+      await using client = createClient(cluster.admin, { ...deps, actor: "user" });
+      const body = parse(readFileSync(join(temporary, folder, "pod.yaml"), "utf8")) as object;
+      await client.expect({ method: "POST", path: "/api/v1/namespaces/default/pods", body });
+      await terminal.shows(/✓ .*is stored, as pod\.yaml says[\s\S]*Next: [\s\S]*^n next/m);
+      terminal.press("q");
+      await terminal.shows(/ended with 0/);
+      assert.deepEqual(await things(), before);
+    });
+  });
 
   test("an object of the lab exists already: the lab does not start, and touches nothing", async () => {
     await using client = createClient(cluster.admin, { ...deps, actor: "user" });
