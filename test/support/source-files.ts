@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** One import of a file: names, or a whole module with `import()`. */
+/** One import of a file: names, or a whole module. */
 export interface Import {
   readonly file: string;
   /** as written: `../util/clock.js`, `chalk` */
@@ -9,7 +9,7 @@ export interface Import {
   /** the imported file, if it is ours */
   readonly target: string | undefined;
   readonly isType: boolean;
-  /** undefined for `import()`, which can use any name */
+  /** undefined for `import()` and `import *`, which can use any name */
   readonly names: readonly string[] | undefined;
 }
 
@@ -30,7 +30,7 @@ export function importsOf(file: string): Import[] {
       specifier,
       target: specifier.startsWith(".") ? targetOf(join(dirname(file), specifier)) : undefined,
       isType: type !== undefined,
-      names: clause === undefined ? undefined : namesIn(clause),
+      names: clause === undefined || clause.startsWith("*") ? undefined : namesIn(clause),
     };
   });
 }
