@@ -1,0 +1,169 @@
+import type { Clock } from "../../../util/clock.js";
+import { Access } from "./access.js";
+import { DiskUse } from "./disk-use.js";
+import { FsError } from "./fs-error.js";
+import { type FileSystemSpace, HostFiles, spaceAt } from "./host-files.js";
+import { HostOwners } from "./host-owners.js";
+import { Layer } from "./layer.js";
+import type { mountsText } from "./mount-table.js";
+import type { DirectoryNode, FileNode, HostMount } from "./nodes.js";
+import { Overlay } from "./overlay.js";
+import { type Credentials, READ } from "./permission.js";
+import { type FileStat, sizeOnHost, statOf } from "./stat.js";
+import { isDirectory, isSealed, type Place, pathOf, type Step, tryWalk, walk } from "./walk.js";
+
+export interface ContainerFsOptions {
+  /** the image's tree, shared with other containers and never changed */
+  readonly image: DirectoryNode;
+  readonly mounts: readonly HostMount[];
+  readonly clock: Clock;
+  readonly isReadonly: boolean;
+  /** hidden: a folder is empty, and a file too */
+  readonly maskedPaths?: readonly string[];
+  /** nothing below them can be changed */
+  readonly readonlyPaths?: readonly string[];
+  /** shared by the containers of a runtime; default: its own */
+  readonly owners?: HostOwners;
+}
+
+/** Mirrors wrappedVolumeSpec of pkg/volume/{secret,projected,downwardapi}: the medium is Memory. A token's volume is projected. */
+const MEMORY_BACKED = /\/volumes\/kubernetes\.io~(secret|projected|downward-api)\//;
+
+/** The reading half of a container's file system: looking up paths, and the content and attributes of what is there. */
+export class ReadableFs {
+  readonly host: HostFiles;
+  readonly clock: Clock;
+  protected readonly layer: Layer;
+  protected readonly tree: Overlay;
+  protected readonly mounts: readonly HostMount[];
+  /** files of the runtime, which mounts them */
+  protected readonly provided: HostMount[] = [];
+  protected access: Access;
+
+  constructor(options: ContainerFsOptions) {
+    this.clock = options.clock;
+    this.host = new HostFiles(new DiskUse(options.mounts, options.clock), options.owners ?? new HostOwners());
+    this.access = new Access(this.host, undefined);
+    this.layer = new Layer(options.clock);
+    this.tree = new Overlay(options.image);
+    this.mounts = options.mounts;
+  }
+
+  /** From now on all calls are those of this user. Before, they are the runtime's. */
+  become(who: Credentials): void {
+    this.access = new Access(this.host, who);
+  }
+
+  /** the tree as it is now, for the processes of other containers: /proc/PID/root */
+  get root(): DirectoryNode {
+    return this.tree.root;
+  }
+
+  /** Puts a tree of the kernel into the root folder, unless something is mounted there. */
+  attach(name: string, tree: DirectoryNode): void {
+    if (this.tree.root.children.get(name)?.type !== "mount") this.tree.put(`/${name}`, this.access, tree);
+  }
+
+  /** The content of /proc/PID/mounts or /proc/PID/mountinfo. */
+  mountTable(format: typeof mountsText): string {
+    return format(this.tree.isReadonly, [...this.provided, ...this.mounts], ({ containerPath }) =>
+      this.isTmpfs(containerPath),
+    );
+  }
+
+  /** bytes written to the layer */
+  get usedBytes(): number {
+    return this.layer.usedBytes;
+  }
+
+  /** files, folders and links of the layer */
+  get usedInodes(): number {
+    return this.layer.nodeCount;
+  }
+
+  exists(path: string): boolean {
+    const found = tryWalk(this.tree.root, this.access, path);
+    return typeof found !== "string" && found.missing === undefined;
+  }
+
+  /** Whether the user has all `wanted` rights for a file, such as `READ | WRITE`. */
+  allows(stat: FileStat, wanted: number): boolean {
+    return this.access.allows(stat, wanted);
+  }
+
+  stat(path: string): FileStat {
+    return statOf(this.find(path), this.host);
+  }
+
+  lstat(path: string): FileStat {
+    return statOf(this.find(path, false), this.host);
+  }
+
+  realpath(path: string): string {
+    const { steps, missing } = walk(this.tree.root, this.access, path);
+    if (missing !== undefined) throw new FsError("ENOENT", path);
+    return pathOf(steps);
+  }
+
+  readlink(path: string): string {
+    const place = this.find(path, false);
+    if (place.kind === "host") return this.host.readlink(place);
+    if (place.node.type !== "symlink") throw new FsError("EINVAL", path);
+    return place.node.target;
+  }
+
+  /** Names, sorted. */
+  readdir(path: string): string[] {
+    const place = this.find(path);
+    if (!isDirectory(place, this.host)) throw new FsError("ENOTDIR", path);
+    if (isSealed(place)) throw new FsError("EACCES", path);
+    this.access.require(place, READ, path);
+    const names = place.kind === "host" ? this.host.readdir(place) : [...(place.node as DirectoryNode).children.keys()];
+    return names.sort();
+  }
+
+  /** The node at a path, to execute it; undefined for files in mounts. */
+  node(path: string): FileNode | undefined {
+    const place = this.find(path);
+    return place.kind === "node" && place.node.type === "file" ? place.node : undefined;
+  }
+
+  readFile(path: string): Buffer {
+    const place = this.find(path);
+    this.access.require(place, READ, path);
+    if (place.kind === "host") return this.host.read(place, 0, sizeOnHost(place, this.host, path));
+    if (place.node.type === "directory") throw new FsError("EISDIR", path);
+    const node = place.node as FileNode;
+    return Buffer.from(node.bytes.subarray(0, node.size));
+  }
+
+  /** Up to `length` bytes from `offset`; empty at the end. @param isOpen see WriteOptions */
+  read(path: string, offset: number, length: number, isOpen = false): Buffer {
+    const place = this.find(path);
+    if (!isOpen) this.access.require(place, READ, path);
+    if (place.kind === "host") return this.host.read(place, offset, length);
+    if (place.node.type === "directory") throw new FsError("EISDIR", path);
+    const node = place.node as FileNode;
+    return Buffer.from(node.bytes.subarray(offset, Math.min(offset + length, node.size)));
+  }
+
+  /** Whether the file is on a tmpfs: of the machine, for an `emptyDir` of medium Memory, or what the kubelet keeps in memory. */
+  isTmpfs(path: string): boolean {
+    const place = this.find(path);
+    return place.kind === "host" && (MEMORY_BACKED.test(place.mount.hostPath) || this.host.isTmpfs(place));
+  }
+
+  /** The space of a mount; the container's own layer is on the machine's disk. Nothing for what the kernel provides. */
+  space(path: string): FileSystemSpace {
+    const place = this.find(path);
+    if (place.kind === "host") return this.host.space(place);
+    const isOnDisk = path === "/" || this.provided.some(({ containerPath }) => containerPath === path);
+    return isOnDisk ? spaceAt("/") : { totalBytes: 0, freeBytes: 0 };
+  }
+
+  protected find(path: string, followLast = true): Place {
+    const { steps, missing } = walk(this.tree.root, this.access, path, followLast);
+    if (missing !== undefined) throw new FsError("ENOENT", path);
+    return (steps.at(-1) as Step).place;
+  }
+}
