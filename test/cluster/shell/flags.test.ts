@@ -38,6 +38,7 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "timeout 5 true; echo $?; timeout 1 nope; echo $?",
     "0\ntimeout: can't execute 'nope': No such file or directory\n127\n",
   ],
+  ["vi f", "vi: kubelab has no screen editor: use sed -i, or kubectl cp\n"],
   ["env nope", "env: can't execute 'nope': No such file or directory\n"],
   ["echo 1 > a; echo 2 > b; head -q a b; head a b; head -v a", "1\n2\n==> a <==\n1\n\n==> b <==\n2\n==> a <==\n1\n"],
   ["echo 1 > a; echo 2 > b; tail -n1 a b; tail -q -n1 a b", "==> a <==\n1\n\n==> b <==\n2\n1\n2\n"],

@@ -1,5 +1,6 @@
 import type { Program } from "../process/process.js";
 import { cat } from "./bytes/cat.js";
+import { usage } from "./console.js";
 import { date } from "./date.js";
 import { ls, mkdir, rm, rmdir, touch } from "./files.js";
 import { brctl, ipcs, nnp, sysctl } from "./kernel.js";
@@ -58,6 +59,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["tee", tee],
   ["tr", tr],
   ["xargs", xargs],
+  ["vi", (self) => usage(self, "kubelab has no screen editor: use sed -i, or kubectl cp")],
   ["wc", wc],
   ["seq", seq],
   ["sleep", system.sleep],
