@@ -11,20 +11,20 @@ const PIECE_BYTES = 256 * 1024;
 /** The number of buffers kept for the next list. */
 const MAX_FREE_PIECES = 16;
 
-/** Writes lists as compact JSON. The items belong to one revision; concurrent writes do not change them. */
+/** Writes encoded lists. The items belong to one revision; concurrent writes do not change them. */
 export class ListWriter {
   readonly #free: Buffer[] = [];
 
   constructor(readonly clock: Clock) {}
 
-  async write(exchange: Exchange, { parts, bytes }: ListText): Promise<void> {
+  async write(exchange: Exchange, { parts, bytes }: ListText, type = JSON_TYPE): Promise<void> {
     if (bytes <= PIECE_BYTES || isCompressed(exchange, bytes)) {
-      return writeBody(exchange, 200, Buffer.concat(parts, bytes), JSON_TYPE);
+      return writeBody(exchange, 200, Buffer.concat(parts, bytes), type);
     }
     const { response } = exchange;
     if (response.destroyed) return;
-    const headers = [...commonHeaders(exchange), "Content-Type", JSON_TYPE, "Transfer-Encoding", "chunked"];
-    exchange.report?.(answerStage(exchange, 200, bytes, JSON_TYPE));
+    const headers = [...commonHeaders(exchange), "Content-Type", type, "Transfer-Encoding", "chunked"];
+    exchange.report?.(answerStage(exchange, 200, bytes, type));
     response.writeHead(200, headers);
     const gone = new AbortController();
     const leave = () => gone.abort();

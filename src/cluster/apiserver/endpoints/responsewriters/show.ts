@@ -1,22 +1,29 @@
 import type { KubeList, KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import { Turns } from "../../../../util/async/turns.js";
 import type { Clock } from "../../../../util/clock.js";
 import type { ResourceDefinition } from "../../registry/rest/definition.js";
 import type { Exchange } from "../exchange.js";
 import { JSON_TYPE, type Representation } from "../media-types.js";
 import { writeValue } from "./answer.js";
 import { ListWriter } from "./list-body.js";
+import { encodeLong, type LongList, wholeOf } from "./long-list.js";
 import type { Serializer } from "./serialize.js";
-import { includeObjectOf, isAList, notAList, partialListOf, partialOf, tableOf } from "./table.js";
+import { includeObjectOf, isAList, notAList, partialOf, rowsOf, type TableOptions, tableOf } from "./table.js";
+
+/** Lists up to this length are encoded at once. */
+const SHORT_LIST = 50;
 
 /** Writes objects and lists in the requested form. */
 export class Presenter {
   readonly #lists: ListWriter;
+  readonly #turns: Turns;
 
   constructor(
     readonly serializer: Serializer,
     readonly clock: Clock,
   ) {
     this.#lists = new ListWriter(clock);
+    this.#turns = new Turns(clock);
   }
 
   /** @throws StatusError 406 when the requested form does not apply */
@@ -40,34 +47,51 @@ export class Presenter {
     if (as === "PartialObjectMetadata") return this.#write(exchange, code, shown, partialOf(object, asVersion));
     const { resourceVersion } = object.metadata;
     const metadata = resourceVersion === undefined ? {} : { resourceVersion };
-    return this.#write(exchange, code, shown, this.#table(exchange, definition, metadata, [object], shown));
+    const options = this.#tableOptions(exchange, shown);
+    return this.#write(exchange, code, shown, tableOf(definition, metadata, [object], options));
   }
 
   async list(exchange: Exchange, definition: ResourceDefinition, list: KubeList, shown: Representation): Promise<void> {
     const { as, asVersion } = shown;
     if (as === "") {
       if (isCompact(exchange, shown)) return this.#lists.write(exchange, this.serializer.list(list));
-      const items = list.items.map(({ kind: _kind, apiVersion: _version, ...rest }) => rest);
-      return this.#write(exchange, 200, shown, { ...list, items });
+      const { items: objects, ...head } = list;
+      const element = ({ kind: _kind, apiVersion: _version, ...rest }: KubeObject) => rest;
+      return this.#writeLong(exchange, shown, { head, key: "items", objects, element });
     }
     if (as === "PartialObjectMetadata") throw isAList(`${goType(definition)}List`);
-    if (as === "PartialObjectMetadataList") return this.#write(exchange, 200, shown, partialListOf(list, asVersion));
-    return this.#write(exchange, 200, shown, this.#table(exchange, definition, list.metadata, list.items, shown));
+    const { metadata, items: objects } = list;
+    if (as === "PartialObjectMetadataList") {
+      const head = { kind: as, apiVersion: `meta.k8s.io/${asVersion}`, metadata };
+      return this.#writeLong(exchange, shown, {
+        head,
+        key: "items",
+        objects,
+        element: (one) => partialOf(one, asVersion),
+      });
+    }
+    const options = this.#tableOptions(exchange, shown);
+    const { rows: _none, ...head } = tableOf(definition, metadata, [], options);
+    return this.#writeLong(exchange, shown, { head, key: "rows", objects, element: rowsOf(definition, options) });
   }
 
-  #table(
-    exchange: Exchange,
-    definition: ResourceDefinition,
-    metadata: KubeList["metadata"],
-    objects: readonly KubeObject[],
-    { asVersion }: Representation,
-  ): unknown {
-    return tableOf(definition, metadata, objects, {
+  async #writeLong(exchange: Exchange, { mediaType, pretty }: Representation, list: LongList): Promise<void> {
+    const how = { mediaType, pretty: pretty || exchange.isPretty };
+    const isShort = list.objects.length <= SHORT_LIST || exchange.bodies !== undefined;
+    if (isShort) return writeValue(exchange, 200, wholeOf(list), how);
+    const encoded = await encodeLong(list, how, this.#turns, () => exchange.response.destroyed);
+    if (encoded === undefined) return;
+    const { parts, mediaType: type } = encoded;
+    await this.#lists.write(exchange, { parts, bytes: parts.reduce((sum, { length }) => sum + length, 0) }, type);
+  }
+
+  #tableOptions(exchange: Exchange, { asVersion }: Representation): TableOptions {
+    return {
       version: asVersion,
       nowMs: this.clock.now(),
       include: includeObjectOf(exchange.query),
       withColumns: true,
-    });
+    };
   }
 
   #write(exchange: Exchange, code: number, { mediaType, pretty }: Representation, value: unknown): Promise<void> {

@@ -3,7 +3,7 @@
  *
  * Mirrors k8s.io/apiserver/pkg/endpoints/handlers/response.go (doTransformObject, asTable, asPartialObjectMetadata).
  */
-import type { KubeList, KubeObject, ListMeta } from "../../../../staging/apimachinery/api/meta.js";
+import type { KubeObject, ListMeta } from "../../../../staging/apimachinery/api/meta.js";
 import { badRequest, type StatusError, statusError } from "../../../../staging/apimachinery/errors.js";
 import type { ResourceDefinition, TableColumn, TableDefinition } from "../../registry/rest/definition.js";
 
@@ -41,15 +41,20 @@ export function tableOf(
   metadata: ListMeta,
   objects: readonly KubeObject[],
   options: TableOptions,
-): unknown {
+) {
   const table = definition.table ?? DEFAULT_TABLE;
   return {
     kind: "Table",
     apiVersion: `meta.k8s.io/${options.version}`,
     metadata,
     columnDefinitions: options.withColumns ? table.columns : null,
-    rows: objects.map((object) => rowOf(table, object, options)),
+    rows: objects.map(rowsOf(definition, options)),
   };
+}
+
+/** Makes the row of an object. */
+export function rowsOf({ table = DEFAULT_TABLE }: ResourceDefinition, options: TableOptions) {
+  return (object: KubeObject) => rowOf(table, object, options);
 }
 
 function rowOf(table: TableDefinition, object: KubeObject, { include, nowMs, version }: TableOptions) {
@@ -61,18 +66,9 @@ function rowOf(table: TableDefinition, object: KubeObject, { include, nowMs, ver
   };
 }
 
+/** Unlike the items of other lists, those of a list of metadata have kind and apiVersion. */
 export function partialOf(object: KubeObject, version: string) {
   return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
-}
-
-/** Unlike the items of other lists, these have kind and apiVersion. */
-export function partialListOf(list: KubeList, version: string) {
-  return {
-    kind: "PartialObjectMetadataList",
-    apiVersion: `meta.k8s.io/${version}`,
-    metadata: list.metadata,
-    items: list.items.map((item) => partialOf(item, version)),
-  };
 }
 
 export function notAList(what: string): StatusError {

@@ -114,22 +114,69 @@ export function encodeProtobuf(object: object): Buffer | undefined {
   const { apiVersion, kind, items } = object as Partial<KubeObject>;
   if (apiVersion === undefined || kind === undefined) return undefined;
   const isList = Array.isArray(items);
-  if (isList && !kind.endsWith("List")) return undefined;
-  const type = typeNameOf(apiVersion, isList ? kind.slice(0, -"List".length) : kind);
+  const type = isList ? itemTypeOf(apiVersion, kind) : typeNameOf(apiVersion, kind);
   if (type === undefined) return undefined;
   const writer = new Writer();
-  writer.textField(4, "");
-  writer.textField(3, "");
+  writeNoEncoding(writer);
   writer.field(2, () => {
     if (isList) writeList(writer, type, object as List);
     else writeMessage(writer, type, object as Fields);
   });
+  writeTypeMeta(writer, apiVersion, kind);
+  return writer.finish();
+}
+
+/**
+ * Encodes a list item by item, in turns.
+ * @param head its kind, apiVersion and metadata
+ * @returns its parts in order; "none" for a kind without a protobuf form; undefined when `isGone` becomes true
+ */
+export async function encodeProtobufList(
+  head: Readonly<Record<string, unknown>>,
+  items: Iterable<object>,
+  turns: { next(): Promise<void> | undefined },
+  isGone: () => boolean,
+): Promise<readonly Buffer[] | "none" | undefined> {
+  const { apiVersion = "", kind = "", metadata } = head as Partial<KubeObject>;
+  const type = itemTypeOf(apiVersion, kind);
+  if (type === undefined) return "none";
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const writer = new Writer();
+    writer.field(2, () => writeMessage(writer, type, item as Fields));
+    parts.push(writer.finish());
+    bytes += writer.length;
+    await turns.next();
+    if (isGone()) return undefined;
+  }
+  const start = new Writer();
+  start.field(1, () => writeMessage(start, "ListMeta", { ...metadata }));
+  start.uint32(bytes + start.length);
+  start.uint32((2 << 3) | BYTES);
+  writeTypeMeta(start, apiVersion, kind);
+  const end = new Writer();
+  writeNoEncoding(end);
+  return [start.finish(), ...parts, end.finish()];
+}
+
+function itemTypeOf(apiVersion: string, listKind: string): string | undefined {
+  return listKind.endsWith("List") ? typeNameOf(apiVersion, listKind.slice(0, -"List".length)) : undefined;
+}
+
+/** The fields after the object: contentEncoding and contentType. */
+function writeNoEncoding(writer: Writer): void {
+  writer.textField(4, "");
+  writer.textField(3, "");
+}
+
+/** The fields before the object. */
+function writeTypeMeta(writer: Writer, apiVersion: string, kind: string): void {
   writer.field(1, () => {
     writer.textField(2, kind);
     writer.textField(1, apiVersion);
   });
   writer.raw(MAGIC);
-  return writer.finish();
 }
 
 type Fields = Readonly<Record<string, unknown>>;
