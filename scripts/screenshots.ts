@@ -11,8 +11,8 @@ const SHOTS = [
   { name: "trace-page", colorScheme: "light", viewport: { width: 1200, height: 840 } },
   { name: "trace-page-narrow", colorScheme: "dark", viewport: { width: 400, height: 1000 } },
 ] as const;
-/** The step that is selected: its chain leads back to the request that created the pod. */
-const SELECTED = "container created → running";
+/** The step that is selected: the scheduler writes its choice. */
+const SELECTED = /binding|bind pod/;
 
 const home = await mkdtemp(join(tmpdir(), "k-"));
 const options = { cwd: home, env: { PATH: process.env["PATH"], HOME: home } };
@@ -31,11 +31,7 @@ async function drawTrace(): Promise<void> {
   for (const { name, colorScheme, viewport } of SHOTS) {
     const page = await browser.newPage({ colorScheme, viewport });
     await page.goto(pathToFileURL(file).href);
-    await page.getByLabel("Detail", { exact: true }).selectOption("everything");
-    await page.getByLabel("Search").fill("container running");
-    await page.locator(".row", { hasText: SELECTED }).first().click();
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: "Only this chain" }).click();
+    await page.getByRole("option", { name: SELECTED }).first().click();
     await page.locator(".dot").first().waitFor({ state: "detached" });
     await page.screenshot({ path: `${FOLDER}/${name}.png` });
     await page.close();

@@ -50,11 +50,11 @@ browserSuite([], "a trace as a page", (suite) => {
     const { page, complaints } = await open();
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowUp");
-    assert.equal(await selected(page), "PATCH /api/v1/namespaces/default/pods/web/status");
+    assert.equal(await selected(page), "patch Pod web status PATCH …/pods/web/status → 200");
     for (const cause of [
       "start container app",
-      "watch event ADDED pods default/web",
-      "POST /api/v1/namespaces/default/pods",
+      "Pod web ADDED watch: pods default/web ADDED",
+      "create Pod web POST …/pods → 201",
     ]) {
       await page.keyboard.press("ArrowLeft");
       assert.equal(await selected(page), cause);

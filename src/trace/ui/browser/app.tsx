@@ -31,6 +31,7 @@ narrow.addEventListener("change", () => {
 export function App({ state, live }: AppProps) {
   const isStory = state.view.value === "story";
   const hasStage = !isStory || !isNarrow.value;
+  const text = [<Strip key="strip" state={state} />, <Side key="side" state={state} live={live} />];
   const connection = live?.connection.value;
   const isStopped = connection === "ended" || connection === "lost" || connection === "refused";
   return (
@@ -39,32 +40,19 @@ export function App({ state, live }: AppProps) {
       <main class={[isStory ? "told" : "facts", isStopped ? "stopped" : ""].filter(Boolean).join(" ")}>
         <div class="left">
           {!isStory && <Timeline state={state} />}
-          {isStory ? (
-            <PlotList state={state} opened={isNarrow.value ? <Opened state={state} live={live} /> : undefined} />
-          ) : (
-            <Sequence state={state} />
-          )}
+          {isStory ? <PlotList state={state} opened={isNarrow.value ? text : undefined} /> : <Sequence state={state} />}
         </div>
         <div class={state.isPictureShown.value ? "stage" : "stage pictureless"}>
-          {hasStage && <Strip state={state} />}
+          {hasStage && text[0]}
           {state.isPictureShown.value && <Picture state={state} isNarrow={isNarrow.value} />}
           <Player state={state} />
           <div class="below">
             {isStory && <Timeline state={state} />}
-            {hasStage && <Side state={state} live={live} />}
+            {hasStage && text[1]}
           </div>
         </div>
       </main>
       <Footer state={state} />
-    </>
-  );
-}
-
-function Opened({ state, live }: AppProps) {
-  return (
-    <>
-      <Strip state={state} />
-      <Side state={state} live={live} />
     </>
   );
 }

@@ -1,11 +1,14 @@
 import { signal } from "@preact/signals";
+import { lineOf } from "../../formats/name.js";
 import type { EmbeddedFact } from "../facts.js";
+import factWords from "./facts.zh.json" with { type: "json" };
 import zh from "./words.zh.json" with { type: "json" };
 
 /** The language of the page's own words: that of its facts. */
 export const language = signal<"en" | "zh">("en");
 
 const ZH: Readonly<Record<string, string>> = zh;
+const HAS_SENTENCES = /^(?:story|step|decision|note)$/;
 const HAN = /\p{Script=Han}/u;
 
 /** The page's own words in the reader's language. `{1}`, `{2}` stand for the values. */
@@ -16,26 +19,12 @@ export function say(text: string, ...values: readonly (string | number)[]): stri
 
 /** Facts are written in the language of the run, and only their sentences can have Chinese characters. */
 export function readLanguage(facts: readonly EmbeddedFact[]): void {
-  const isChinese = facts.some(({ event }) => {
-    if (event.kind === "story") return HAN.test(event.title) || event.steps.some(({ text }) => HAN.test(text));
-    if (event.kind === "step") return HAN.test(event.title);
-    if (event.kind === "decision") return HAN.test(event.why);
-    return event.kind === "note" && event.actor === "user" && HAN.test(event.text);
-  });
+  const isChinese = facts.some(({ event }) => HAS_SENTENCES.test(event.kind) && HAN.test(lineOf(event)));
   if (isChinese) language.value = "zh";
 }
 
 /** Words of facts that the picture reads. A run in Chinese writes them as its catalogue has them. */
-const FACT_WORDS: Readonly<Record<string, string>> = {
-  已存入: "stored",
-  已删除: "deleted",
-  容器: "container",
-  无: "none",
-  已创建: "created",
-  运行中: "running",
-  就绪: "ready",
-  同步中: "syncing",
-};
+const FACT_WORDS: Readonly<Record<string, string>> = factWords;
 
 /** A word of a fact in English. */
 export function english(text: string): string {

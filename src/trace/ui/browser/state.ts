@@ -233,9 +233,9 @@ export class PageState {
 
   #take(facts: readonly EmbeddedFact[]): readonly Step[] {
     const added = this.story.add(facts);
-    for (const { event } of added) {
-      this.#now.add(event);
-      this.#ever.add(event);
+    for (const { event, bodies } of added) {
+      this.#now.add(event, bodies);
+      this.#ever.add(event, bodies);
     }
     return added;
   }

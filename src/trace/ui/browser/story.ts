@@ -1,10 +1,11 @@
 import { startMs, TraceGraph } from "../../graph/graph.js";
 import type { EmbeddedFact } from "../facts.js";
 import { Lanes } from "./lanes.js";
+import { messageName } from "./message-name.js";
 import { type Plot, plotsOf } from "./plot.js";
 import { Repeats } from "./repeats.js";
 import type { Step } from "./step.js";
-import { outcomeOf, titleOf } from "./words.js";
+import { outcomeOf, titleOf, transportOf, whoOf } from "./words.js";
 
 /** A step and how many steps lie between it and the one that the chain was asked for. */
 export interface Link {
@@ -85,7 +86,9 @@ export class Story {
   textOf(step: Step): string {
     const known = this.#texts.get(step);
     if (known !== undefined) return known;
-    const text = `${step.lane.name} ${outcomeOf(step.event) ?? ""} ${titleOf(step.event)}`.toLowerCase();
+    const name = step.event.kind === "state" ? "" : messageName(step);
+    const shown = name === "" ? titleOf(step.event) : `${name} ${transportOf(step.event)}`;
+    const text = `${whoOf(step)} ${outcomeOf(step.event) ?? ""} ${shown}`.toLowerCase();
     this.#texts.set(step, text);
     return text;
   }

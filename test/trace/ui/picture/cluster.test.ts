@@ -253,6 +253,29 @@ test("cluster: what ever was keeps its place", () => {
   assert.deepEqual([[...ever.services], [...ever.workloads]], [["a/web"], ["deployments default/web"]]);
 });
 
+test("cluster: a pod's node is in the body that creates it, or in its binding", () => {
+  const cluster = new Cluster();
+  const call = { server: "", identity: "", durationMs: 1, auditId: "" };
+  const post = (path: string, requestBody: unknown) => {
+    const fact = { kind: "request", method: "POST", path, ...call } as const;
+    const bodies = JSON.stringify({ requestBody });
+    cluster.add({ seq: 1, id: path, atMs: 1, level: 1, actor: "user", ...fact }, bodies);
+  };
+  const pods = "/api/v1/namespaces/default/pods";
+  post(pods, { metadata: { name: "hasty" }, spec: { nodeName: "n1" } });
+  for (const [i, name] of ["hasty", "web"].entries())
+    cluster.add({
+      seq: 2,
+      id: `${i}`,
+      atMs: 2,
+      level: 1,
+      actor: "apiserver",
+      ...state(`pods default/${name}`, "stored", "1"),
+    });
+  post(`${pods}/web/binding`, { target: { kind: "Node", name: "n2" } });
+  assert.deepEqual([cluster.pods.get("default/hasty")?.node, cluster.pods.get("default/web")?.node], ["n1", "n2"]);
+});
+
 test("cluster: facts in Chinese are read as in English", () => {
   const chinese: readonly Short[] = [
     ["apiserver", {}, state("pods default/web", "已存入", "resourceVersion 2")],

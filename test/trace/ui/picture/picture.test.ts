@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { messageName } from "../../../../src/trace/ui/browser/message-name.js";
 import type { Container, Pod } from "../../../../src/trace/ui/browser/picture/cluster.js";
 import { FLIGHT_MS, Flights } from "../../../../src/trace/ui/browser/picture/flights.js";
-import { type Message, messageName, messageOf } from "../../../../src/trace/ui/browser/picture/messages.js";
+import { type Message, messageOf } from "../../../../src/trace/ui/browser/picture/messages.js";
 import { Moment } from "../../../../src/trace/ui/browser/picture/moment.js";
 import { containerStatus, nodeStatus, podStatus } from "../../../../src/trace/ui/browser/picture/status.js";
 import { concerns, keyOf, type Thing, thingWords } from "../../../../src/trace/ui/browser/picture/things.js";
@@ -54,12 +55,12 @@ for (const [line, name] of names) {
     facts.add({ kind: "request", method, path, ...call }, { actor: "scheduler" });
     const story = new Story();
     const [step] = story.add(facts.events.map((event) => ({ event, bodies: undefined })));
-    assert.equal(step && messageName(step, () => "n1"), name);
+    assert.equal(step && messageName(step, "n1"), name);
   });
 }
 
 test("messages: watch events and calls have their names too", () => {
-  const names = podStory().steps.map((step) => messageName(step, () => undefined));
+  const names = podStory().steps.map((step) => messageName(step));
   assert.ok(names.includes("Pod web ADDED"), names.join());
   assert.ok(names.includes("StartContainer"), names.join());
   assert.ok(names.includes("create Pod web"), names.join());

@@ -34,15 +34,18 @@ export function Strip({ state }: { readonly state: PageState }) {
 
 /** What one sees, before a step is selected. */
 function Welcome({ state }: { readonly state: PageState }) {
+  const lines = [
+    "The list has what happened, in order. Select a step: the picture shows the cluster after it.",
+    "Messages go along the lines. A dashed box does not exist yet, or no longer.",
+    state.isLive
+      ? "The picture shows the cluster now, and the list follows its end."
+      : "The keys ← and → lead from a step to its cause and to its effect.",
+  ];
   return (
     <section class="strip" aria-label={say("Step")}>
-      <p>{say("The list has what happened, in order. Select a step: the picture shows the cluster after it.")}</p>
-      <p>{say("Messages go along the lines. A dashed box does not exist yet, or no longer.")}</p>
-      <p>
-        {state.isLive
-          ? say("The picture shows the cluster now, and the list follows its end.")
-          : say("The keys ← and → lead from a step to its cause and to its effect.")}
-      </p>
+      {lines.map((line) => (
+        <p key={line}>{say(line)}</p>
+      ))}
     </section>
   );
 }

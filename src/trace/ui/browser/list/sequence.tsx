@@ -3,11 +3,12 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Lane } from "../lanes.js";
 import { say } from "../language.js";
 import { Found, hovers } from "../marks.js";
+import { messageName } from "../message-name.js";
 import type { Repeat } from "../repeats.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
 import { watchSize } from "../watch-size.js";
-import { durationWords, isBad, outcomeOf, secondsOf, sentenceOf, titleOf } from "../words.js";
+import { durationWords, isBad, outcomeOf, secondsOf, sentenceOf, titleOf, transportOf } from "../words.js";
 import { Arrows, type Geometry } from "./arrows.js";
 
 const ROW_HEIGHT = 30;
@@ -110,6 +111,9 @@ function Row({ state, step, index, geometry }: RowProps) {
   const isSelected = step === state.selected.value;
   const relation = isSelected || !all.has(step) ? "" : causes.includes(step) ? "cause" : "effect";
   const outcome = outcomeOf(event);
+  const words = state.filter.value.search;
+  // The row is the event; how it travelled is small.
+  const [name, transport] = [event.kind === "state" ? "" : messageName(step), transportOf(event)];
   const classes = [
     "row",
     event.kind,
@@ -145,7 +149,13 @@ function Row({ state, step, index, geometry }: RowProps) {
       <span class="relation">{relation === "cause" ? "↑" : relation === "effect" ? "↓" : ""}</span>
       {outcome !== undefined && <span class="outcome">{outcome}</span>}
       <span class="title" title={titleOf(event)}>
-        <Found text={titleOf(event)} words={state.filter.value.search} />
+        <Found text={name || titleOf(event)} words={words} />
+        {name !== "" && (
+          <small>
+            {" "}
+            <Found text={transport} words={words} />
+          </small>
+        )}
       </span>
       {repeat !== undefined && <Counter state={state} repeat={repeat} />}
       {"durationMs" in event && <span class="took">{durationWords(event.durationMs)}</span>}

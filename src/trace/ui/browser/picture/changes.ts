@@ -1,4 +1,5 @@
 import type { TraceEvent } from "../../../events.js";
+import { parseBodies } from "../../facts.js";
 import { english } from "../language.js";
 import { isRelist } from "../words.js";
 
@@ -40,9 +41,14 @@ export type Source = "runtime" | "pleg";
 /** The message of the scheduler's Event. */
 const SCHEDULED = /^Successfully assigned \S+ to (\S+)$/;
 
-/** The changes that a fact reports about the cluster. States come only from the components that report them. */
-export function changesOf(event: TraceEvent): readonly ClusterChange[] {
+/**
+ * The changes that a fact reports about the cluster. States come only from the components that report them.
+ * @param bodies JSON of what a request sent and got
+ */
+export function changesOf(event: TraceEvent, bodies?: string): readonly ClusterChange[] {
   switch (event.kind) {
+    case "request":
+      return bodies === undefined ? [] : nodeNameOf(event, bodies);
     case "state":
       return stateChanges(event);
     case "watch":
@@ -61,6 +67,23 @@ export function changesOf(event: TraceEvent): readonly ClusterChange[] {
     default:
       return [];
   }
+}
+
+interface PodBody {
+  readonly metadata?: { readonly name?: unknown };
+  readonly spec?: { readonly nodeName?: unknown };
+  readonly target?: { readonly name?: unknown };
+}
+
+/** A pod that a client creates for a node, or a Binding. Bodies are long, so only those that name a node are parsed. */
+function nodeNameOf({ method, path }: FactOf<"request">, bodies: string): ClusterChange[] {
+  const [, namespace, pod] = /\/namespaces\/([^/]+)\/pods(?:\/([^/]+)\/binding)?$/.exec(path) ?? [];
+  if (method !== "POST" || namespace === undefined || !/"(?:nodeName|target)"/.test(bodies)) return [];
+  const body = Object(parseBodies(bodies).requestBody) as PodBody;
+  const [name, node] = [pod ?? body.metadata?.name, body.target?.name ?? body.spec?.nodeName];
+  return typeof name === "string" && typeof node === "string"
+    ? [{ part: "pod", pod: `${namespace}/${name}`, node }]
+    : [];
 }
 
 type FactOf<Kind> = Extract<TraceEvent, { readonly kind: Kind }>;

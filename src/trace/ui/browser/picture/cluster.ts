@@ -52,14 +52,7 @@ export interface Node {
 const PARTS = { kubelet: "hasKubelet", runtime: "hasRuntime", proxy: "hasProxy" } as const;
 
 /** Objects that own pods, or own the owners of pods. */
-const WORKLOADS: ReadonlySet<string> = new Set([
-  "deployments",
-  "replicasets",
-  "statefulsets",
-  "daemonsets",
-  "cronjobs",
-  "jobs",
-]);
+const WORKLOADS = /^(?:deployments|replicasets|statefulsets|daemonsets|cronjobs|jobs)$/;
 
 /** The writes that the API server reported. */
 export interface Writes {
@@ -88,16 +81,23 @@ export class Cluster {
   /** grows when the picture changes */
   revision = 0;
   #hasStorage = false;
+  /** the nodes of pods that are to be created */
+  readonly #assigned = new Map<string, string>();
+  /** how long a node can be silent, as the controllers' decisions say */
+  graceMs: number | undefined;
   /** Without a storage that reports, the first watch of each resource decides what exists, because others lag behind it. */
   readonly #witnesses = new Map<string, string>();
 
   /** @param keeps what is deleted stays: everything that the facts ever named */
   constructor(readonly keeps = false) {}
 
-  add(event: TraceEvent): void {
+  add(event: TraceEvent, bodies?: string): void {
     this.count++;
     this.#appear(event);
-    for (const change of changesOf(event)) this.#apply(change, event);
+    const constants = event.kind === "decision" ? event.constants : undefined;
+    const grace = constants?.find(({ name }) => name === "nodeMonitorGracePeriod");
+    if (grace !== undefined) this.graceMs = Number.parseFloat(grace.value) * 1000;
+    for (const change of changesOf(event, bodies)) this.#apply(change, event);
     this.#locate(event);
   }
 
@@ -185,7 +185,7 @@ export class Cluster {
       if (!isInApi && !this.keeps && Object.values(PARTS).every((part) => !node[part])) this.nodes.delete(name);
     } else if (resource === "services") {
       this.#list(this.services, name, isInApi);
-    } else if (WORKLOADS.has(resource)) this.#list(this.workloads, `${resource} ${name}`, isInApi);
+    } else if (WORKLOADS.test(resource)) this.#list(this.workloads, `${resource} ${name}`, isInApi);
   }
 
   #list(names: Set<string>, name: string, isInApi: boolean): void {
@@ -211,7 +211,11 @@ export class Cluster {
   #applyPod({ pod: name, node, phase, worker, warning }: ClusterChange & { readonly part: "pod" }): void {
     const isOver = worker === "finished" || worker === "terminated";
     const pod = worker === undefined || isOver ? this.pods.get(name) : this.#pod(name);
-    if (pod === undefined) return;
+    if (pod === undefined) {
+      // The request is answered after its object is stored, but it began before.
+      if (node !== undefined) this.#assigned.set(name, node);
+      return;
+    }
     pod.node = node ?? pod.node;
     pod.phase = phase ?? pod.phase;
     pod.worker = worker ?? pod.worker;
@@ -243,7 +247,7 @@ export class Cluster {
     const pod: Pod = {
       name,
       isInApi: undefined,
-      node: undefined,
+      node: this.#assigned.get(name),
       phase: undefined,
       worker: undefined,
       sandbox: {},

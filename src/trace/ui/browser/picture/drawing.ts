@@ -1,6 +1,7 @@
+import { messageName } from "../message-name.js";
 import type { Step } from "../step.js";
 import { FLIGHT_MS, type Flight, Flights } from "./flights.js";
-import { answerOf, type Message, messageName, messageOf } from "./messages.js";
+import { answerOf, type Message, messageOf } from "./messages.js";
 import { keyOf } from "./things.js";
 import { type Box, wireAround, wireBetween } from "./wire.js";
 
@@ -124,7 +125,7 @@ export class Drawing {
     if (answer !== undefined) this.#arrow(beside, `answer ${tone}`);
     const flag = document.createElement("div");
     flag.className = `flag ${tone}`;
-    flag.append(messageName(step, this.nodeOf));
+    flag.append(messageName(step, this.nodeOf(step.event.pod ?? "")));
     if (answer !== undefined) {
       const back = document.createElement("small");
       back.append(`← ${answer}`);

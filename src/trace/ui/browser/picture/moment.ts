@@ -15,7 +15,7 @@ export class Moment {
     this.#steps = steps;
     for (let i = this.#cluster.count; i < count; i++) {
       const step = steps[i];
-      if (step !== undefined) this.#cluster.add(step.event);
+      if (step !== undefined) this.#cluster.add(step.event, step.bodies);
     }
     this.#last = steps[count - 1];
     return this.#cluster;

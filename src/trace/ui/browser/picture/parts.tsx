@@ -67,10 +67,12 @@ interface NodeBoxProps extends PodsProps {
   readonly node: Node;
   /** Unix ms */
   readonly nowMs: number;
+  /** how long a node can be silent; undefined: no fact says it */
+  readonly graceMs: number | undefined;
 }
 
 /** A node with its kubelet, its runtime, its kube-proxy and its pods. */
-export function NodeBox({ state, node, cluster, nowMs, pods, density }: NodeBoxProps) {
+export function NodeBox({ state, node, cluster, nowMs, graceMs, pods, density }: NodeBoxProps) {
   const { name } = node;
   // It may not have had its name yet.
   const now = cluster.nodes.get(name) ?? cluster.nodes.get("");
@@ -93,6 +95,15 @@ export function NodeBox({ state, node, cluster, nowMs, pods, density }: NodeBoxP
         </ThingButton>
         <StatusWords status={status} />
         <span class="sub">{leaseWords(now, nowMs)}</span>
+        {graceMs !== undefined && now?.renewTime !== undefined && (
+          // What is left of the grace period.
+          <meter
+            aria-label={say("{1} s of silence are allowed", graceMs / 1000)}
+            title={say("{1} s of silence are allowed", graceMs / 1000)}
+            max={graceMs}
+            value={Math.max(0, graceMs - (nowMs - Date.parse(now.renewTime)))}
+          />
+        )}
       </div>
       <div class="node-parts">
         {node.hasKubelet && part("kubelet", now?.hasKubelet !== true)}

@@ -67,5 +67,5 @@ export function nodeStatus({ isInApi, ready }: Node): Status {
   if (isInApi === false) return { tone: "gone", words: "deleted from the API" };
   if (ready === undefined) return { tone: "unknown", words: isInApi === true ? "in the API" : "" };
   const isReady = ready.startsWith("True");
-  return { tone: isReady ? "good" : "bad", words: isReady ? "Ready" : `Ready: ${ready}` };
+  return { tone: isReady ? "good" : "bad", words: isReady ? "Ready" : `Ready: ${ready.split(" (", 1)[0]}` };
 }

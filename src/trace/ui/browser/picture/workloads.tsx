@@ -1,6 +1,6 @@
+import { kindOf } from "../message-name.js";
 import type { Picture } from "../state.js";
 import type { Cluster } from "./cluster.js";
-import { kindOf } from "./messages.js";
 import { podStatus, SIGNS } from "./status.js";
 
 /** The most pods of one owner that are named. */
@@ -55,36 +55,24 @@ function Branch({ owner, above, owners, cluster, ever }: BranchProps) {
         {below.map((one) => (
           <Branch key={one.key} owner={one} above={owner.name} owners={owners} cluster={cluster} ever={ever} />
         ))}
-        {pods.slice(0, MAX_PODS).map((name) => (
-          <PodLeaf key={name} name={name} above={owner.name} cluster={cluster} />
-        ))}
+        {pods.slice(0, MAX_PODS).map((name) => {
+          const pod = cluster.pods.get(name);
+          const tone = pod && podStatus(pod).tone;
+          return (
+            <li key={name} class={tone ?? "ghost"} title={name}>
+              <span class="sign-of">{tone === undefined ? "·" : SIGNS[tone]}</span> {shortName(name, owner.name)}
+            </li>
+          );
+        })}
         {pods.length > MAX_PODS && <li class="sub">+ {pods.length - MAX_PODS}</li>}
       </ul>
     </li>
   );
 }
 
-interface PodLeafProps {
-  readonly name: string;
-  readonly above: string;
-  readonly cluster: Cluster;
-}
-
 /** Without the namespace, and without what is the name of its owner. */
 function shortName(name: string, above: string): string {
   return above === "" ? name.slice(name.indexOf("/") + 1) : `…${name.slice(above.length)}`;
-}
-
-function PodLeaf({ name, above, cluster }: PodLeafProps) {
-  const pod = cluster.pods.get(name);
-  const tone = pod === undefined ? "ghost" : podStatus(pod).tone;
-  return (
-    <li>
-      <span class={tone} title={name}>
-        <span class="sign-of">{pod === undefined ? "·" : SIGNS[podStatus(pod).tone]}</span> {shortName(name, above)}
-      </span>
-    </li>
-  );
 }
 
 /** The owner with the longest name that the object's name begins with. */

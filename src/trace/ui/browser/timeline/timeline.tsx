@@ -78,7 +78,10 @@ export function Timeline({ state }: { readonly state: PageState }) {
       labelWidth: labelWidth(width.value),
       selected: state.selected.value,
       hovered: state.hovered.value,
-      chain: state.view.value === "story" ? inPlot(state, state.chain.value.all) : state.chain.value.all,
+      chain:
+        state.view.value === "story"
+          ? new Set(state.matching.value.filter((step) => state.chain.value.all.has(step)))
+          : state.chain.value.all,
       inView:
         state.view.value === "story"
           ? []
@@ -137,10 +140,6 @@ function lanesOf(state: PageState): readonly Lane[] {
   const lanes = state.story.lanes.sorted;
   const plot = state.view.value === "story" ? state.plot.value : undefined;
   return plot === undefined ? lanes : lanes.filter((lane) => plot.steps.some(({ step }) => step.lane === lane));
-}
-
-function inPlot(state: PageState, chain: ReadonlySet<Step>): ReadonlySet<Step> {
-  return new Set([...chain].filter((step) => state.plot.value?.byStep.has(step)));
 }
 
 function labelWidth(width: number): number {
