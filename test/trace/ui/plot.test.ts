@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import words from "../../../src/trace/ui/browser/content/words.zh.json" with { type: "json" };
 import { language, readLanguage, say } from "../../../src/trace/ui/browser/language.js";
 import { Story } from "../../../src/trace/ui/browser/story.js";
 import { transportOf } from "../../../src/trace/ui/browser/words.js";
-import words from "../../../src/trace/ui/browser/words.zh.json" with { type: "json" };
 import { PageFacts, podFacts, toldFacts } from "./page-facts.js";
 
 const embedded = (events: PageFacts["events"]) => events.map((event) => ({ event, bodies: undefined }));

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 import { lineOf } from "../../formats/name.js";
 import type { EmbeddedFact } from "../facts.js";
-import factWords from "./facts.zh.json" with { type: "json" };
-import zh from "./words.zh.json" with { type: "json" };
+import factWords from "./content/facts.zh.json" with { type: "json" };
+import zh from "./content/words.zh.json" with { type: "json" };
 
 /** The language of the page's own words: that of its facts. */
 export const language = signal<"en" | "zh">("en");

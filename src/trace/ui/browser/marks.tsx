@@ -1,4 +1,5 @@
 import type { TraceEvent } from "../../events.js";
+import legend from "./content/legend.json" with { type: "json" };
 import type { PageState } from "./state.js";
 import type { Step } from "./step.js";
 
@@ -20,19 +21,7 @@ const SHAPES: Readonly<Record<Exclude<Kind, "story">, string>> = {
 };
 
 /** What each sign means, for the legend. */
-export const KINDS: readonly (readonly [Kind, string])[] = [
-  ["step", "step of a chapter"],
-  ["request", "HTTP request"],
-  ["rpc", "gRPC call"],
-  ["watch", "watch event"],
-  ["decision", "decision"],
-  ["state", "change of state"],
-  ["event", "recorded Event"],
-  ["frame", "frame of a stream"],
-  ["table", "table"],
-  ["note", "note"],
-  ["error", "error"],
-];
+export const KINDS = Object.entries(legend.kinds) as [Kind, string][];
 
 /** The sign of a kind inside an SVG. */
 export function Mark({ kind, x, y }: { readonly kind: Kind; readonly x: number; readonly y: number }) {

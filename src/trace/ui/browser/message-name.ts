@@ -1,5 +1,5 @@
 import { parseBodies } from "../facts.js";
-import kinds from "./kinds.json" with { type: "json" };
+import kinds from "./content/kinds.json" with { type: "json" };
 import { english } from "./language.js";
 import type { Step } from "./step.js";
 

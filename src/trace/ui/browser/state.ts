@@ -21,8 +21,6 @@ const MAX_AT_ONCE = 40;
 const KEPT_SHARE = 0.75;
 /** Finding the repeats of more facts takes longer than a frame. */
 const MAX_FOLDED_AT_ONCE = 5000;
-/** Requests and what they caused, without the servers' decisions about each request. */
-const REQUEST_LEVEL = 2;
 
 /** What the list shows: what the command told, requests and calls and what they caused, or everything. */
 export type View = "story" | "requests" | "all";
@@ -50,9 +48,9 @@ function plotText(plot: Plot | undefined, step: Step): string | undefined {
   return told && `${whoOf(step)} ${told.text} ${transportOf(step.event)}`.toLowerCase();
 }
 
-/** Some commands record everything at a high level, also their requests. */
+/** Without the servers' decisions about each request. Some commands record everything at a high level, also their requests. */
 function isRequestStep({ event }: Step): boolean {
-  return event.level <= REQUEST_LEVEL || event.kind === "request" || event.kind === "rpc";
+  return event.level <= 2 || event.kind === "request" || event.kind === "rpc";
 }
 
 /** What the page shows. Components read signals; actions change them. */

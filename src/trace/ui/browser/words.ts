@@ -84,10 +84,10 @@ export function durationWords(ms: number): string {
 }
 
 /** A step as a screen reader reads it. */
-export function sentenceOf({ event, lane, target, startMs: at }: Step, startMs: number): string {
-  const who = [lane.name, lane.instance].filter(Boolean).join(" ");
+export function sentenceOf(step: Step, startMs: number): string {
+  const { event, target, startMs: at } = step;
   const whom = target === undefined ? "" : event.kind === "watch" ? ` from ${target.name}` : ` to ${target.name}`;
   const outcome = outcomeOf(event);
   const when = secondsOf(at - startMs);
-  return `${when} s, ${event.kind}, ${who}${whom}: ${titleOf(event)}${outcome === undefined ? "" : `, ${outcome}`}`;
+  return `${when} s, ${event.kind}, ${whoOf(step)}${whom}: ${titleOf(event)}${outcome === undefined ? "" : `, ${outcome}`}`;
 }

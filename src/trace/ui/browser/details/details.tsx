@@ -3,6 +3,7 @@ import type { TraceEvent, Upstream } from "../../../events.js";
 import { printable } from "../../../terminal/text.js";
 import { upstreamUrl } from "../../../upstream.js";
 import { parseBodies } from "../../facts.js";
+import legend from "../content/legend.json" with { type: "json" };
 import { say } from "../language.js";
 import { Sign } from "../marks.js";
 import type { PageState } from "../state.js";
@@ -145,13 +146,7 @@ function ChainList({ state, step }: { readonly state: PageState; readonly step: 
   );
 }
 
-const ORIGINS: Readonly<Record<string, string>> = {
-  command: "the user's command",
-  timer: "a timer",
-  client: "a client outside this trace",
-  start: "the start of a server",
-  observed: "a change from outside",
-};
+const ORIGINS: Readonly<Record<string, string>> = legend.origins;
 
 function ChainItem({ state, step, depth }: { readonly state: PageState; readonly step: Step; readonly depth: number }) {
   const { event, lane } = step;

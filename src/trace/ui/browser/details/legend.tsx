@@ -1,16 +1,11 @@
+import legend from "../content/legend.json" with { type: "json" };
 import { say } from "../language.js";
 import { KINDS, Sign } from "../marks.js";
-import { SIGNS } from "../picture/status.js";
+import { SIGNS, type Tone } from "../picture/status.js";
 
 /** The meaning of signs. */
 export function Legend() {
-  const tones = [
-    ["good", "runs, or ready"],
-    ["waiting", "is not there yet"],
-    ["bad", "has a problem"],
-    ["done", "has ended as it should"],
-    ["gone", "deleted"],
-  ] as const;
+  const tones = Object.entries(legend.tones) as [Tone, string][];
   return (
     <div class="legend">
       <h3>{say("Legend")}</h3>

@@ -23,7 +23,7 @@ export function Strip({ state }: { readonly state: PageState }) {
       <p class="links">
         {topic !== undefined && (
           <>
-            <code>kubelab explain {topic}</code>{" "}
+            <code>kubelab explain {topic.includes(" ") ? `"${topic}"` : topic}</code>{" "}
           </>
         )}
         <UpstreamLink upstream={upstream} />

@@ -1,7 +1,8 @@
 import { messageName } from "../message-name.js";
 import type { Step } from "../step.js";
+import { outcomeOf } from "../words.js";
 import { FLIGHT_MS, type Flight, Flights } from "./flights.js";
-import { answerOf, type Message, messageOf } from "./messages.js";
+import { type Message, messageOf } from "./messages.js";
 import { keyOf } from "./things.js";
 import { type Box, wireAround, wireBetween } from "./wire.js";
 
@@ -117,7 +118,7 @@ export class Drawing {
     const [first, middle, last] = [places[0], places[SAMPLES / 2], places.at(-1)];
     if (message === undefined || first === undefined || middle === undefined || last === undefined) return;
     const tone = message.isBad ? "bad" : message.kind;
-    const answer = answerOf(step);
+    const answer = /^(?:request|rpc)$/.test(message.kind) ? outcomeOf(step.event) : undefined;
     this.#arrow(places, `sent ${tone}`);
     // Next to the line of the request.
     const isUpright = Math.abs(last.y - first.y) > Math.abs(last.x - first.x);

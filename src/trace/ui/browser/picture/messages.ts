@@ -1,5 +1,5 @@
 import type { Step } from "../step.js";
-import { isBad, outcomeOf } from "../words.js";
+import { isBad } from "../words.js";
 import { isWrite, keyOf } from "./things.js";
 
 /** A message from one part of the cluster to another. */
@@ -27,9 +27,4 @@ export function messageOf(step: Step): Message | undefined {
     default:
       return undefined;
   }
-}
-
-/** The answer to a request or a call: `201`, `OK`; undefined for messages without one. */
-export function answerOf({ event }: Step): string | undefined {
-  return event.kind === "request" || event.kind === "rpc" ? outcomeOf(event) : undefined;
 }

@@ -98,7 +98,6 @@ export function NodeBox({ state, node, cluster, nowMs, graceMs, pods, density }:
         {graceMs !== undefined && now?.renewTime !== undefined && (
           // What is left of the grace period.
           <meter
-            aria-label={say("{1} s of silence are allowed", graceMs / 1000)}
             title={say("{1} s of silence are allowed", graceMs / 1000)}
             max={graceMs}
             value={Math.max(0, graceMs - (nowMs - Date.parse(now.renewTime)))}

@@ -65,7 +65,6 @@ function ClusterField({ state, isNarrow }: PictureProps) {
   const density = densityOf(ever, pods);
   const nodes = [...ever.nodes.values()].sort((a, b) => BY_NAME.compare(a.name, b.name));
   const waiting = pods.get(undefined) ?? [];
-  const isGhost = (kind: string) => !cluster.actors.has(kind);
   const nowMs = state.picture.value.after?.event.atMs ?? state.story.endMs;
   return (
     <div class="cluster" ref={field}>
@@ -79,14 +78,14 @@ function ClusterField({ state, isNarrow }: PictureProps) {
                 state={state}
                 thing={thing(kind)}
                 words={kind === "controller" ? controllerWords(ever) : ""}
-                isGhost={isGhost(kind)}
+                isGhost={!cluster.actors.has(kind)}
               />
             ),
         )}
       </div>
       <div class="plane">
         {ever.actors.has("apiserver") && (
-          <Part state={state} thing={thing("apiserver")} isGhost={isGhost("apiserver")} />
+          <Part state={state} thing={thing("apiserver")} isGhost={!cluster.actors.has("apiserver")} />
         )}
         {hasStorage(ever) && (
           <Part state={state} thing={thing("storage")} words={writeWords(cluster)} isGhost={!hasStorage(cluster)} />

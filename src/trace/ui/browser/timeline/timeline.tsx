@@ -13,6 +13,12 @@ import { drawTimeline, LANE_HEIGHT, TIMELINE_PADDING } from "./draw-timeline.js"
 
 /** The largest zoom: less than a hundredth of a millisecond is never useful. */
 const MAX_ZOOM = 1e6;
+/** Label, sign and factor of each button. The least zoom is 1, so a factor of 0 shows all. */
+const ZOOMS = [
+  ["Zoom in", "+", 2],
+  ["Zoom out", "−", 0.5],
+  ["Show all of the time", "all", 0],
+] as const;
 /** The span that the timeline of a running command shows. */
 const FOLLOWED_MS = 60_000;
 /** The largest distance of a click from its step, in CSS pixels. */
@@ -91,7 +97,6 @@ export function Timeline({ state }: { readonly state: PageState }) {
   });
 
   const scaleBy = (factor: number) => {
-    // At least 1 is left: a factor of 0 shows all.
     if (canvas.current !== null) behavior.current?.scaleBy(select(canvas.current), factor);
   };
   state.revision.value;
@@ -119,15 +124,9 @@ export function Timeline({ state }: { readonly state: PageState }) {
         onClick={(event) => state.select(stepAt(state, scaleNow(), event.offsetX, event.offsetY))}
       />
       <div class="zoom">
-        {(
-          [
-            ["Zoom in", "+", 2],
-            ["Zoom out", "−", 0.5],
-            ["Show all of the time", say("all"), 0],
-          ] as const
-        ).map(([label, sign, factor]) => (
+        {ZOOMS.map(([label, sign, factor]) => (
           <button key={label} type="button" aria-label={say(label)} onClick={() => scaleBy(factor)}>
-            {sign}
+            {say(sign)}
           </button>
         ))}
       </div>
