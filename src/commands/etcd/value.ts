@@ -107,6 +107,8 @@ export function keyTable(keys: readonly ShownKey[], columns: number): string[] {
   const left = Math.max(...lines.map(({ length }) => length)) + 2;
   const names = keys.map(({ key, lease }) => (lease === undefined ? key : `${key} (lease ${lease})`));
   return ["KEY", ...names].flatMap((name, row) =>
-    wrap(name, columns - left).map((part, i) => ((i === 0 && lines[row]) || "").padEnd(left) + part),
+    wrap(name, columns - left, { cutsPaths: true }).map(
+      (part, i) => ((i === 0 && lines[row]) || "").padEnd(left) + part,
+    ),
   );
 }

@@ -154,7 +154,7 @@ function serverOf(graph: TraceGraph, event: TraceEvent): Place | undefined {
  */
 function label(text: string): string {
   const short = text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL - 3)}...`;
-  const lines = wrap(short.replace(/[\p{C}\p{Z}]/gu, " ").trim(), MAX_LINE).map((line) =>
+  const lines = wrap(short.replace(/[\p{C}\p{Z}]/gu, " ").trim(), MAX_LINE, { cutsPaths: true }).map((line) =>
     line.replace(/[^\p{L}\p{N} /().,:?!'_=@*-]/gu, (sign) => `#${sign.codePointAt(0)};`),
   );
   return lines.join("<br/>") || "-";

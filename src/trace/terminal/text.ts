@@ -51,10 +51,13 @@ export function shortenLists(text: string): string {
   });
 }
 
-/** Breaks a text into lines of at most `width` columns at spaces. A longer word is cut, except a path or URL. Line feeds stay. */
-export function wrap(text: string, width: number): string[] {
+/**
+ * Breaks a text into lines of at most `width` columns at spaces. A longer word is cut, except a path or URL. Line feeds stay.
+ * @param cutsPaths for a table, in which no cell can be wider
+ */
+export function wrap(text: string, width: number, { cutsPaths = false } = {}): string[] {
   const limit = Math.max(8, width);
-  return text.split("\n").flatMap((paragraph) => wrapParagraph(paragraph, limit));
+  return text.split("\n").flatMap((paragraph) => wrapParagraph(paragraph, limit, cutsPaths));
 }
 
 /**
@@ -69,7 +72,7 @@ export function wrapBelowLabel(line: string, width: number): string[] {
   return wrap(rest, room).map((part, i) => `${i === 0 ? label : " ".repeat(label.length)}${part}`);
 }
 
-function wrapParagraph(paragraph: string, limit: number): string[] {
+function wrapParagraph(paragraph: string, limit: number, cutsPaths: boolean): string[] {
   if (WIDE.test(paragraph)) return wrapWide(paragraph, limit);
   const lines: string[] = [];
   let line: string | undefined;
@@ -81,7 +84,7 @@ function wrapParagraph(paragraph: string, limit: number): string[] {
       continue;
     }
     if (line !== undefined && line.trim() !== "") lines.push(line);
-    while (word.length > limit && !word.includes("/")) {
+    while (word.length > limit && (cutsPaths || !word.includes("/"))) {
       const cut = cutOf(word, limit);
       lines.push(word.slice(0, cut));
       word = word.slice(cut);
@@ -101,8 +104,8 @@ function wrapWide(paragraph: string, limit: number): string[] {
   return wrapByWidth(paragraph, limit - lead.length).map((line) => lead + line);
 }
 
-/** Where to cut a long word: after the last separator of a name or digest, else at the limit. */
+/** Where to cut a long word: after the last separator of a path, name or digest, else at the limit. */
 function cutOf(word: string, limit: number): number {
-  const joint = Math.max(...[":", ".", ",", "-", "=", "&", "?"].map((sign) => word.lastIndexOf(sign, limit - 1)));
+  const joint = Math.max(...["/", ":", ".", ",", "-", "=", "&", "?"].map((sign) => word.lastIndexOf(sign, limit - 1)));
   return joint + 1 >= limit / 2 ? joint + 1 : limit;
 }

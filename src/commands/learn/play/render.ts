@@ -6,7 +6,7 @@ import type { MessageKey } from "../../../util/i18n/catalogue.js";
 import { textWidth, wrap } from "../../../util/text/text-width.js";
 import { continuedLine } from "../../cli/continued-line.js";
 import { evidenceLines } from "./evidence.js";
-import { renderCode, renderMarkdown } from "./markdown.js";
+import { renderCode, renderMarkdown, withoutCode } from "./markdown.js";
 import { type RenderOptions, ShownTrace } from "./step-trace.js";
 
 /** Before the further lines of a command. */
@@ -93,7 +93,7 @@ export class LabRenderer {
         const head = chalk.bold(say("labBegins", { number: message.number, title: message.title }));
         const { summary, speed } = message;
         const notes = [say("elsewhere"), ...(speed > 1 ? [say("clockBehind", { factor: speed })] : [])];
-        const shown = [summary, "", ...notes, ""].flatMap((text) => wrap(text, this.#width));
+        const shown = [withoutCode(summary), "", ...notes, ""].flatMap((text) => wrap(text, this.#width));
         return [...wrap(head, this.#width), ...shown.map((line) => chalk.dim(line))];
       }
       case "step": {
