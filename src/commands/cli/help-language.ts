@@ -54,7 +54,7 @@ export function helpIn(say: Say, of: HelpConfiguration): HelpConfiguration {
     say(own) + text.slice(own.length).replace(/choices: |default: /g, (word) => say(word));
   return {
     ...of,
-    styleTitle: say,
+    styleTitle: (title) => plain.styleTitle(say(title)),
     displayWidth: textWidth,
     boxWrap: (text, width) => wrap(text, width).join("\n"),
     commandDescription: (command) => say(plain.commandDescription(command)),

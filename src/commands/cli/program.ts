@@ -1,6 +1,7 @@
 import { Command, type ErrorOptions } from "commander";
 import { enterScope } from "../../trace/scope.js";
 import { CAUSES_LEVEL } from "../../trace/trace.js";
+import { asItIs } from "../../trace/translated.js";
 import { COMMANDS } from "../command-table.js";
 import { addGlobalOptions, commandWord, handDown, isOnlyGlobal, optionsOf } from "./global-options.js";
 import { helpIn, helpSentences, inHelp, usageSentences } from "./help-language.js";
@@ -21,6 +22,8 @@ export async function buildProgram(argv: readonly string[], version: string, ses
     helpWidth: Math.min(columnsOf(stdout), 100),
     minWidthToWrap: MIN_WIDTH_TO_WRAP,
     commandDescription,
+    // commander has not read the flags yet.
+    styleTitle: argv.includes("--no-color") ? asItIs : (title: string) => session.chalk("stdout").bold(title),
   };
   const say = await helpSentences(argv, session, isOnlyGlobal(argv) || undefined);
   const wanted = commandWord(argv);

@@ -58,6 +58,7 @@ export class LabKeys {
   readonly #numbers = new KeyNumbers<LabTarget>();
   readonly #turns = new Mutex();
   readonly #scope: Scope | undefined;
+  readonly #causes = new Map<string, string | undefined>();
   #chosenId: string | undefined;
   /** the runtime's containers and sandboxes when `look` was last called */
   #targets: readonly LabTarget[] = [];
@@ -70,6 +71,11 @@ export class LabKeys {
     readonly trace: Trace,
   ) {
     this.#scope = trace.keepScope().scope;
+  }
+
+  /** The key that last changed a container, which PLEG's list does not tell. */
+  causeOf(containerId: string): string | undefined {
+    return this.#causes.get(containerId);
   }
 
   async look(): Promise<void> {
@@ -145,7 +151,10 @@ export class LabKeys {
     }
     try {
       const title = target === undefined ? action.label : `${action.label}: ${labelOf(target)}`;
-      const did = await asAction(this.trace, title, () => this.lab.act(action.id, target?.id));
+      const did = await asAction(this.trace, title, () => {
+        if (target !== undefined) this.#causes.set(target.id, this.trace.cause);
+        return this.lab.act(action.id, target?.id);
+      });
       this.#say(did);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;

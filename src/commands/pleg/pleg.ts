@@ -68,7 +68,9 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const { evented = false, relistPeriod, http, duration } = options;
   const service = new RemotePodReader(client.runtime);
   const period = defined({ relistPeriodMs: relistPeriod });
-  const pleg = new Pleg({ service, clock, trace }, { kubeVersion, evented, ...period });
+  let keys: LabKeys | undefined;
+  const causeOf = (id: string) => keys?.causeOf(id);
+  const pleg = new Pleg({ service, clock, trace, causeOf }, { kubeVersion, evented, ...period });
   const startMs = clock.now();
   using _story = tellStory(trace, KEYS_RULE, context.resultSay);
   const watch = async () => {
@@ -76,13 +78,16 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     const { lab } = target;
     const deps = { pleg, trace, runtime: `${runtimeName} ${runtimeVersion}`, lab };
     const { stdin } = context.streams;
-    const keys = lab === undefined ? undefined : new LabKeys(lab, trace);
+    keys = lab && new LabKeys(lab, trace);
     const window = plegWindow(pleg, lab, keys);
     await using _page = http === undefined ? undefined : await servePlegPage(deps, window, http);
     using _live = context.ui?.present(window);
     const loops: Loop[] = [(signal) => pleg.run(signal)];
-    if (keys !== undefined && hasKeys(context.streams))
-      loops.push((signal) => serveKeys({ keys, pleg, stdin, progress: context, clock: new SystemClock() }, signal));
+    const served = keys;
+    if (served !== undefined && hasKeys(context.streams))
+      loops.push((signal) =>
+        serveKeys({ keys: served, pleg, stdin, progress: context, clock: new SystemClock() }, signal),
+      );
     const status = loops.length > 1 ? undefined : "PLEG runs";
     await stay(context, { clock, durationMs: duration, status }, loops);
   };

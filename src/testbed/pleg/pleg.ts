@@ -49,7 +49,12 @@ export class Pleg {
   readonly #read: Partial<Record<PodLifecycleEventType, number>> = {};
 
   constructor(
-    readonly deps: { readonly service: PodReader; readonly clock: Clock; readonly trace: Trace },
+    readonly deps: {
+      readonly service: PodReader;
+      readonly clock: Clock;
+      readonly trace: Trace;
+      readonly causeOf?: (containerId: string) => string | undefined;
+    },
     readonly options: PlegOptions,
   ) {
     const { service } = deps;

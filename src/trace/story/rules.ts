@@ -26,10 +26,13 @@ export const HOPS_RULE: StoryRule = {
   roleOf: ({ kind, level }) => (level <= 1 && kind !== "note" && kind !== "frame" ? "step" : undefined),
 };
 
-/** The last key of a window and what followed. */
+/** The last key of a window, or what a kubelet observed, and what followed: the window's own topic included. */
 export const KEYS_RULE: StoryRule = {
-  begins: (event) =>
-    event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL ? { title: event.title } : undefined,
+  begins: (event) => {
+    if (event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL) return { title: event.title };
+    return event.kind === "decision" && event.origin === "observed" ? { title: event.what } : undefined;
+  },
+  roleOf: (event) => (event.kind === "decision" && event.level <= 1 ? "step" : roleInLife(event)),
 };
 /** Terminals show what a key did, not the key. */
 export const KEY_LEVEL = 3;

@@ -1,16 +1,11 @@
 import type { TraceEvent } from "../events.js";
 
-type Request = TraceEvent & { readonly kind: "request" };
-type State = TraceEvent & { readonly kind: "state" };
-
 /** Kinds that are not their resource without the last letter. */
 const KINDS: Readonly<Record<string, string>> = {
   certificatesigningrequests: "CSR",
   configmaps: "ConfigMap",
   deployments: "Deployment",
-  endpoints: "Endpoints",
   endpointslices: "EndpointSlice",
-  events: "Event",
   leases: "Lease",
   replicasets: "ReplicaSet",
   secrets: "Secret",
@@ -62,7 +57,7 @@ export function sentenceOf(event: TraceEvent, effect?: TraceEvent): string | und
 const PATH =
   /^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\/(?:namespaces\/[^/]+\/)?(?<resource>[^/?]+)(?:\/(?<name>[^/?]+))?(?:\/(?<sub>[^?]+))?/;
 
-function requestSentence(event: Request, subject: string | undefined): string | undefined {
+function requestSentence(event: TraceEvent & { kind: "request" }, subject: string | undefined): string | undefined {
   const { resource, name: inPath, sub } = PATH.exec(event.path)?.groups ?? {};
   if (resource === undefined) return undefined;
   const name = decodeURIComponent(inPath ?? nameOf(subject?.split(" ")[1] ?? nameIn(event.requestBody)));
@@ -72,7 +67,12 @@ function requestSentence(event: Request, subject: string | undefined): string | 
   return status >= 400 ? `${did}; the answer is ${status}` : did;
 }
 
-function requestWords({ method, requestBody }: Request, resource: string, name: string, sub: string): string {
+function requestWords(
+  { method, requestBody }: TraceEvent & { kind: "request" },
+  resource: string,
+  name: string,
+  sub: string,
+): string {
   const kind = kindOf(resource);
   const object = [kind, name].join(" ").trim();
   if (sub === "binding") return `asks the API server to bind pod ${name}`;
@@ -118,7 +118,14 @@ function callWords(method: string, pod: string, subject: string): string {
   return `asks the runtime to ${verb} ${container === "" ? "the container" : `container ${container}`}`;
 }
 
-function stateSentence({ actor, subject, what, from, to, version }: State): string | undefined {
+function stateSentence({
+  actor,
+  subject,
+  what,
+  from,
+  to,
+  version,
+}: TraceEvent & { kind: "state" }): string | undefined {
   const [resource = "", object = ""] = subject.split(" ");
   const revision = /(\d+)$/.exec(to)?.[1];
   if (actor === "apiserver" && version !== undefined && revision !== undefined) {

@@ -12,15 +12,12 @@ export interface StoryRule {
    * @param chain returns what led to the fact, from its beginning
    * @returns the title of the story that begins with the fact, or with an earlier one of the chain; undefined: none begins
    */
-  begins(event: TraceEvent, chain: () => readonly TraceEvent[]): Beginning | undefined;
+  begins(
+    event: TraceEvent,
+    chain: () => readonly TraceEvent[],
+  ): { title: string; first?: TraceEvent | undefined } | undefined;
   /** default: what an object's life consists of */
   roleOf?(event: TraceEvent): Role;
-}
-
-export interface Beginning {
-  readonly title: string;
-  /** default: the fact itself */
-  readonly first?: TraceEvent | undefined;
 }
 
 interface Known {
@@ -38,7 +35,8 @@ interface Known {
 
 interface Telling {
   readonly title: string;
-  left: number;
+  /** the steps, each once: a story has no repeats */
+  readonly texts: Set<string>;
 }
 
 /** A story with more steps is no longer read. */
@@ -112,7 +110,7 @@ class StoryTeller implements TraceSink {
     this.#tell();
     const count = (this.#titles.get(begun.title) ?? 0) + 1;
     keep(this.#titles, begun.title, count);
-    this.#telling = { title: count === 1 ? begun.title : `${begun.title} (${count})`, left: MAX_STEPS };
+    this.#telling = { title: count === 1 ? begun.title : `${begun.title} (${count})`, texts: new Set() };
     const from = chain.findIndex(({ event }) => event === (begun.first ?? known.event));
     for (const one of chain.slice(Math.max(0, from))) Object.assign(one, { story: this.#telling, isTold: false });
     const first = chain[Math.max(0, from)];
@@ -134,9 +132,8 @@ class StoryTeller implements TraceSink {
 
   #add(known: Known): void {
     const { story } = known;
-    if (known.isTold || story === undefined || story.left === 0) return;
+    if (known.isTold || story === undefined) return;
     known.isTold = true;
-    story.left--;
     const isHeld = known.event.kind === "step" && known.effect === undefined;
     const isFirst = this.#next.push(known) === 1;
     // A step waits for the decision in it, or for the next fact that is told.
@@ -149,11 +146,18 @@ class StoryTeller implements TraceSink {
   }
 
   #tell(): void {
-    const title = this.#telling?.title;
-    if (title === undefined || this.#next.length === 0 || !this.#isOpen) return;
+    const { title = "", texts } = this.#telling ?? {};
+    if (texts === undefined || this.#next.length === 0 || !this.#isOpen) return;
     const told = this.#next.sort((a, b) => a.atMs - b.atMs || a.depth - b.depth || a.event.seq - b.event.seq);
     this.#next = [];
-    const steps = told.map(({ event, effect }) => storyStep(event, effect, this.say));
+    const steps = told.flatMap(({ event, effect }) => {
+      const step = storyStep(event, effect, this.say);
+      const key = `${event.actor} ${event.instance} ${step.text}`;
+      if (texts.has(key) || texts.size === MAX_STEPS) return [];
+      texts.add(key);
+      return step;
+    });
+    if (steps.length === 0) return;
     runInScope({}, () => this.trace.emit({ kind: "story", title, steps }, { actor: "user" }));
   }
 }
