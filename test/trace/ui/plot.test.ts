@@ -3,7 +3,7 @@ import { test } from "vitest";
 import words from "../../../src/trace/ui/browser/content/words.zh.json" with { type: "json" };
 import { language, readLanguage, say } from "../../../src/trace/ui/browser/language.js";
 import { Story } from "../../../src/trace/ui/browser/story.js";
-import { transportOf } from "../../../src/trace/ui/browser/words.js";
+import { titleOf, transportOf } from "../../../src/trace/ui/browser/words.js";
 import { PageFacts, podFacts, toldFacts } from "./page-facts.js";
 
 const embedded = (events: PageFacts["events"]) => events.map((event) => ({ event, bodies: undefined }));
@@ -54,6 +54,19 @@ for (const [id, text] of transports) {
     assert.equal(transportOf(event), text);
   });
 }
+
+test("words: a relist's changes have a name, and its own title stays", () => {
+  const columns = ["pod", "container", "old", "new"];
+  const rows = [["default/web", "app 01", "running", "exited"]];
+  const titled = (title: string) => {
+    const facts = new PageFacts();
+    facts.add({ kind: "table", title, columns, rows });
+    return facts.events.map(titleOf);
+  };
+  assert.deepEqual(titled("old state, new state"), ["default/web app 01: running → exited"]);
+  assert.deepEqual(titled("旧状态，新状态"), ["default/web app 01: running → exited"]);
+  assert.deepEqual(titled("Relist 3: 1 change"), ["Relist 3: 1 change"]);
+});
 
 test("language: English, and Chinese if the facts are; each sentence keeps its values", () => {
   assert.equal(say("step {1} of {2}", 1, 2), "step 1 of 2");

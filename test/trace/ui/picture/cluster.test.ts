@@ -293,7 +293,17 @@ test("cluster: facts in Chinese are read as in English", () => {
 
 test("cluster: the Chinese words are those of the catalogue", () => {
   const { say } = new Sentences(zh);
-  for (const word of ["stored", "deleted", "container", "none", "created", "running", "ready", "syncing"])
+  for (const word of [
+    "stored",
+    "deleted",
+    "container",
+    "none",
+    "created",
+    "running",
+    "ready",
+    "syncing",
+    "old state, new state",
+  ])
     assert.equal(english(say(word)), word);
   for (const text of ["node n1", "container app of a/web", "liveness probe"]) assert.equal(english(say(text)), text);
 });
