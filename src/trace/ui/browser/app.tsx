@@ -4,7 +4,7 @@ import { Toolbar, Views } from "./controls/toolbar.js";
 import { Details } from "./details/details.js";
 import { Strip } from "./details/strip.js";
 import { hasOwnMeaning } from "./keys.js";
-import { say } from "./language.js";
+import { language, say } from "./language.js";
 import { PlotList } from "./list/plot-list.js";
 import { Sequence } from "./list/sequence.js";
 import type { Live } from "./live/live.js";
@@ -29,6 +29,7 @@ narrow.addEventListener("change", () => {
 
 /** The whole page. On a narrow one, a step's text opens below its row. */
 export function App({ state, live }: AppProps) {
+  document.documentElement.lang = language.value;
   const isStory = state.view.value === "story";
   const hasStage = !isStory || !isNarrow.value;
   const text = [<Strip key="strip" state={state} />, <Side key="side" state={state} live={live} />];
