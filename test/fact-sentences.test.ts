@@ -10,7 +10,8 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SRC = join(ROOT, "src");
 const catalogue: Readonly<Record<string, string>> = zh;
 /** Rooms whose texts are upstream's, or that have catalogues of their own. */
-const ELSEWHERE = /^(?:cluster\/shell|staging\/apimachinery|lab\/(?:labs|kubectl)|util|trace\/(?!story\/))\/|^trace\/(?!story\/)|^cli\.ts/;
+const ELSEWHERE =
+  /^(?:cluster\/shell|staging\/apimachinery|lab\/(?:labs|kubectl)|util|trace\/(?!story\/))\/|^trace\/(?!story\/)|^cli\.ts/;
 
 const paths = sourceFiles(SRC).filter((path) => path.endsWith(".ts") && !path.includes("/browser/"));
 const { found } = new FactSentences(paths);
