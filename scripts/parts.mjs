@@ -3,7 +3,12 @@ import { resolve } from "node:path";
 /** The parts of the program that are loaded as a whole, by the files that load them. */
 const PARTS = {
   start: ["src/cli.ts", "src/commands/main.ts", "src/trace/redaction/secrets.ts", "src/commands/cli/start-trace.ts"],
-  learn: ["src/commands/learn/learn.ts", "src/commands/learn/menu/menu.ts", "src/commands/learn/menu/menu-prompt.ts"],
+  learn: [
+    "src/commands/learn/learn.ts",
+    "src/commands/learn/menu/menu.ts",
+    "src/commands/learn/menu/menu-prompt.ts",
+    "src/lab/labs/environment/orphaned-processes.ts",
+  ],
   target: ["src/testbed/target/target.ts"],
   // They start the runtime's process before they load a cluster.
   streams: ["src/commands/streams/exec.ts", "src/commands/streams/attach.ts", "src/cluster/runtime/host/host.ts"],

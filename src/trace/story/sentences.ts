@@ -89,7 +89,7 @@ function requestWords(
   if (sub === "attach") return `asks the API server for the streams of pod ${name}`;
   if (sub === "portforward") return `asks the API server for a connection to pod ${name}`;
   if (resource.endsWith("accessreviews")) return "asks the API server whether a request is allowed";
-  if (method === "GET") return `reads ${object}`;
+  if (method === "GET") return name === "" ? `lists ${resource}` : `reads ${object}`;
   if (kind === "Lease" && method === "PUT") return `renews Lease ${name}`;
   return `asks the API server to ${VERBS[method] ?? method} ${object}`;
 }

@@ -84,7 +84,7 @@ function wrapParagraph(paragraph: string, limit: number, cutsPaths: boolean): st
       continue;
     }
     if (line !== undefined && line.trim() !== "") lines.push(line);
-    while (word.length > limit && (cutsPaths || !word.includes("/"))) {
+    while (word.length > limit && (cutsPaths || !PATH.test(word))) {
       const cut = cutOf(word, limit);
       lines.push(word.slice(0, cut));
       word = word.slice(cut);
@@ -94,6 +94,9 @@ function wrapParagraph(paragraph: string, limit: number, cutsPaths: boolean): st
   lines.push(line ?? "");
   return lines;
 }
+
+/** A path or URL, as opposed to JSON that has one. */
+const PATH = /^[^"[\]{}]*\/[^"[\]{}]*$/;
 
 /** Characters that take two columns: Chinese, and those of its neighbours. */
 const WIDE = /[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/;

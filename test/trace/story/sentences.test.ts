@@ -51,6 +51,7 @@ const table: readonly [TraceEvent["actor"], Fact, Fact | undefined, string, stri
     "读取 节点 n；没有应答（ECONNREFUSED）",
     undefined,
   ],
+  ["user", request("GET", PODS), undefined, "lists pods", "列出 pods", undefined],
   [
     "scheduler",
     request("POST", `${PODS}/web/binding`),
