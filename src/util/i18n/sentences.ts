@@ -20,6 +20,8 @@ const MAX_LENGTH = 2_000;
 /** How deep sentences nest: a value can be a sentence with values. */
 const MAX_DEPTH = 3;
 const VALUE = /\{\d+\}/;
+/** The space beside a name, when the name's place has a Chinese sentence. */
+const BETWEEN_HAN = /(?<=\p{Script=Han}) (?=\p{Script=Han})/gu;
 /** How the rest of a sentence begins, but no name. */
 const IS_REST = /^(?:of|in|to|for|by|with|as|at|from|not|only|be|been|have|is|are|it|its|the same|removed) /;
 
@@ -95,10 +97,11 @@ export class Sentences {
     const isPart = (value: string, i: number) =>
       IS_REST.test(value) || (value.includes("; ") && literals[i + 1] !== "");
     if (values.some((value, i) => said[i] === undefined && isPart(value, i))) return undefined;
-    return translation.replace(/\{(\d+)\}/g, (_, number: string) => {
+    const filled = translation.replace(/\{(\d+)\}/g, (_, number: string) => {
       const i = Number(number) - 1;
       return said[i] ?? values[i] ?? "";
     });
+    return filled.replace(BETWEEN_HAN, "");
   }
 
   /** Consecutive sentences; undefined unless the catalogue has each of them. */

@@ -48,7 +48,7 @@ const table: readonly [TraceEvent["actor"], Fact, Fact | undefined, string, stri
     request("GET", "/api/v1/nodes/n", { status: undefined, failure: "ECONNREFUSED" }),
     undefined,
     "reads node n; there is no answer (ECONNREFUSED)",
-    "读取 节点 n；没有应答（ECONNREFUSED）",
+    "读取节点 n；没有应答（ECONNREFUSED）",
     undefined,
   ],
   ["user", request("GET", PODS), undefined, "lists pods", "列出 pods", undefined],
