@@ -112,15 +112,15 @@ suiteNeeding(["tmux"], "the shell of a lab in Chinese", () => {
     homes.push(home);
     await using lab = new Terminal(["learn", "start", "heartbeats", "--lang", "zh"], { home });
     await lab.shows(/^n 运行/m);
-    const env = { SHELL: "/bin/sh", PS1: "in the lab> " };
+    const env = { SHELL: "/bin/sh" };
     await using english = new Terminal(["learn", "shell", "--lang", "en"], { home, env });
-    const opened = await english.shows(/in the lab>/);
+    const opened = await english.shows(/1\/9 ○ \$/);
     assert.match(
       opened.replaceAll("\n", " "),
-      /^A shell in lab heartbeats, in \S+; exit leaves it\. The command is kubelab here, without npx\. heartbeats 1\/9 ○ in/,
+      /^A shell in lab heartbeats, in \S+; exit leaves it\. The command is kubelab here, without npx\. heartbeats 1\/9 ○ \$/,
     );
     await using chinese = new Terminal(["learn", "shell"], { home, env });
-    await chinese.shows(/^进入实验 heartbeats 的 shell[\s\S]*in the lab>/);
+    await chinese.shows(/^进入实验 heartbeats 的 shell[\s\S]*1\/9 ○ \$/);
     lab.press("C-c");
     await chinese.shows(/\n实验 heartbeats 已经结束/);
     assert.match(await english.shows(/Lab heartbeats has ended/), /^Lab heartbeats has ended/m);

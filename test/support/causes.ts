@@ -20,9 +20,11 @@ const MIN_SHARE = 0.95;
  * Asserts that nearly all facts have a cause or an origin, and that no fact causes itself. The message lists the others by kind.
  * @param isWhole the run ended by itself: no request was in flight whose fact is missing
  */
-export function assertCauses(events: readonly TraceEvent[], isWhole = false): void {
+export function assertCauses(facts: readonly TraceEvent[], isWhole = false): void {
+  // Stories are none of the run's own facts.
+  const graph = TraceGraph.of(facts);
+  const { events } = graph;
   assert(events.length > 0, "the trace has no facts");
-  const graph = TraceGraph.of(events);
   const orphans = events.filter((event) => event.origin === undefined && graph.causeOf(event) === undefined);
   const counts = new Map<string, number>();
   for (const orphan of orphans) {
