@@ -24,7 +24,7 @@ const COMMANDS: readonly (readonly [line: string, printed: RegExp])[] = [
   ["bootstrap --yes", /node-1 has joined .* and is Ready/],
   ["exec nettool -- ls /", /^etc$/m],
   ["pleg --duration 1s --trace pleg.ndjson", /relists? of kubelab in .*, 0 failed/],
-  ["journey", /ContainerStarted/],
+  ["journey", /counts pod default\/web as Running/],
   ["lease --stop-after 1 --speed 20", /declared Unknown/],
   ["cluster up --detach", /cluster kubelab is ready, in the background/],
   ["cluster status", /cluster kubelab is running/],

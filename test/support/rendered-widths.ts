@@ -51,7 +51,7 @@ function rendered(language: Language, message: LabMessage, width: number): reado
 }
 
 /** A path or URL that is wider than the terminal stays whole, so that it can be copied. */
-function isTooWide(line: string, width: number): boolean {
+export function isTooWide(line: string, width: number): boolean {
   return textWidth(line) > width && line.replace(LEAD, "").trim().includes(" ");
 }
 
