@@ -32,8 +32,14 @@ export function translated(event: TraceEvent, say: (text: string) => string): Tr
       };
     case "frame":
       return { ...event, ...(event.note === undefined ? {} : { note: say(event.note) }) };
-    // A command tells its story in the reader's language.
-    case "story":
+    case "story": {
+      const steps = event.steps.map((step) => ({
+        ...step,
+        text: say(step.text),
+        ...(step.why === undefined ? {} : { why: say(step.why) }),
+      }));
+      return { ...event, title: say(event.title), steps };
+    }
     case "rpc":
     case "watch":
     case "event":

@@ -4,6 +4,8 @@ import { test } from "vitest";
 import type { StoryFact, StoryStep, TraceEvent } from "../../src/trace/events.js";
 import { readTrace } from "../../src/trace/file/read-trace.js";
 import { TraceGraph } from "../../src/trace/graph/graph.js";
+import { translated } from "../../src/trace/translated.js";
+import { sentencesIn } from "../../src/util/i18n/sentences.js";
 import { newHome, runCliProcess } from "../support/cli-process.js";
 
 /** A command, the least number of steps of its last story, and sentences in it, in this order. */
@@ -59,9 +61,18 @@ for (const line of ["pleg", "static-pod", "pod-worker", "node"]) {
   });
 }
 
-test("a story is in the reader's language", async () => {
-  const [steps] = stories(TraceGraph.of(await traceOf("journey", "--lang", "zh")));
-  assert.equal(steps?.[0]?.text, "请求 API server 创建 Pod web");
+test("a story is English in a file for programs, and every sentence of it has its Chinese", async () => {
+  const graph = TraceGraph.of(await traceOf("journey", "--lang", "zh"));
+  const [english] = graph.stories;
+  const say = (await sentencesIn("zh"))?.say;
+  assert(english !== undefined && say !== undefined);
+  assert.equal(english.steps[0]?.text, "asks the API server to create pod web");
+  const chinese = translated(english, say) as typeof english;
+  const texts = [chinese.title, ...chinese.steps.flatMap(({ text, why = text }) => [text, why])];
+  assert.deepEqual(
+    texts.filter((text) => !/\p{Script=Han}/u.test(text)),
+    [],
+  );
 });
 
 async function traceOf(...args: readonly string[]): Promise<readonly TraceEvent[]> {

@@ -52,7 +52,7 @@ async function runBootstrap(context: CliContext, given: BootstrapCommandOptions)
   const store = await openStore(plan);
   await using opened = await openJoinTarget(context, "bootstrap", plan, options);
   const { target, clock, trace, kubeVersion } = opened;
-  using _story = tellStory(trace, chapterRule(`node ${plan.nodeName} joins`), context.resultSay);
+  using _story = tellStory(trace, chapterRule(`node ${plan.nodeName} joins`));
   await trace.chapter("bootstrap", async () => {
     const node = await joinNode({ context, clock, trace, plan, kubeVersion, target, store });
     await using _agent = node.agent;

@@ -34,6 +34,6 @@ export async function withAdministrator(
   const { trace, clock } = context.session(options);
   const { random } = context;
   await using client = createClient(target.admin, { trace, clock, random, actor: "user" });
-  using _story = tellStory(trace, chapterRule(`kubelab ${command}`), context.resultSay);
+  using _story = tellStory(trace, chapterRule(`kubelab ${command}`));
   await trace.chapter(chapter, () => trace.sequence(() => body({ client, clock, random, trace }, target)));
 }

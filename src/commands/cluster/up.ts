@@ -54,7 +54,7 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   if ("running" in claim) return printIfSame(context, claim.running, options);
   await using _lock = claim.lock;
   const session = context.session(defined({ speed: options.speed }));
-  using _story = tellStory(session.trace, WRITES_RULE, context.resultSay);
+  using _story = tellStory(session.trace, WRITES_RULE);
   using line = context.progress(`starting cluster ${options.name}`);
   let shown: Promise<void> | undefined;
   const isReady = (state: ClusterState) => {

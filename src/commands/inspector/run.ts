@@ -89,7 +89,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     await checkRuntime(context, options);
     await using target = await context.openTarget(command, targetOptions(options));
     const { clock, trace } = context.session({});
-    using _story = tellStory(trace, KEYS_RULE, context.resultSay);
+    using _story = tellStory(trace, KEYS_RULE);
     await trace.chapter(command, async () => {
       const quiet = quieterTrace(trace, 2);
       const ofNode = traceOfNode(trace, nodeName);

@@ -8,7 +8,6 @@ import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { versionOf } from "../../trace/scope.js";
-import { asItIs } from "../../trace/translated.js";
 import { ChildAbort } from "../../util/async/abort.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -73,11 +72,9 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const named = (options.verbosity ?? 1) >= 2;
     const way = isPod ? "from the request to Running" : "from the request to Available";
     const object = `${manifest.kind.toLowerCase()} ${manifest.namespace}/${manifest.name}`;
-    const { resultSay: toReader = asItIs } = context;
-    const tell = ({ title, steps }: Journey) =>
-      trace.emit(storyOf(toReader(`${object}: ${title}`), steps), { actor: "user" });
+    const tell = ({ title, steps }: Journey) => trace.emit(storyOf(`${object}: ${title}`, steps), { actor: "user" });
     const life = (say?: Say, isWhole = named) => journeyOf(way, first, created, running, say, isWhole);
-    tell(life(context.resultSay, false));
+    tell(life(undefined, false));
     const ways = [life];
     if (options.delete === true) {
       facts.length = 0;
@@ -89,7 +86,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
       });
       const gone = await wait(going);
       const last = (say?: Say, isWhole = named) => journeyOf(UNTIL_GONE, facts, undefined, gone, say, isWhole);
-      tell(last(context.resultSay, false));
+      tell(last(undefined, false));
       ways.push(last);
     }
     const unicode = hasUnicode(context.env);

@@ -78,7 +78,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
   const { clock, trace } = context.session({});
   const deps = { clock, trace, random: context.random };
   const kubeVersion = await releaseOf(target, deps);
-  using _story = tellStory(trace, leaseRule(nodeName), context.resultSay);
+  using _story = tellStory(trace, leaseRule(nodeName));
   await trace.chapter("lease", async () => {
     await using client = createClient(target.admin, { ...deps, actor: "user" });
     const isNew = target.kind === "embedded";

@@ -141,7 +141,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
   await using opened = await openJoinTarget(context, "node", plan, options);
   const { target, trace, kubeVersion } = opened;
   const clock = machineClock(opened.clock, options.clockOffset);
-  using _story = tellStory(trace, KEYS_RULE, context.resultSay);
+  using _story = tellStory(trace, KEYS_RULE);
   await trace.chapter("node", async () => {
     const configuration = kubeVersion === assumed ? early : await readConfiguration(context, options, kubeVersion);
     await reportConfiguration(configuration, trace);

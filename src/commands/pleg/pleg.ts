@@ -72,7 +72,7 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const causeOf = (id: string) => keys?.causeOf(id);
   const pleg = new Pleg({ service, clock, trace, causeOf }, { kubeVersion, evented, ...period });
   const startMs = clock.now();
-  using _story = tellStory(trace, KEYS_RULE, context.resultSay);
+  using _story = tellStory(trace, KEYS_RULE);
   const watch = async () => {
     const { runtimeName, runtimeVersion } = client.version;
     const { lab } = target;

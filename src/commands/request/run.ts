@@ -108,7 +108,7 @@ export async function followRequest(
   const factOf = (id: string) => facts.find((event) => event.id === id);
   const resultIn = (columns: number, chalk: ChalkInstance, say?: Say) =>
     requestResult(request, problem, wayOf(facts, request, say, named), { columns, chalk, unicode, factOf, say });
-  trace.emit(storyOf(wayOf(facts, request, context.resultSay)), { actor: "user" });
+  trace.emit(storyOf(wayOf(facts, request)), { actor: "user" });
   context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }

@@ -47,7 +47,7 @@ export async function openCriEnvironment(
   try {
     const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp: false };
     const servers = await startRuntimeServers({ clock, random, trace: ofNode, cri }, options, signal);
-    const telling = tellStory(trace, HOPS_RULE, context.resultSay);
+    const telling = tellStory(trace, HOPS_RULE);
     const close = async () => {
       telling[Symbol.dispose]();
       await servers[Symbol.asyncDispose]();

@@ -58,7 +58,7 @@ export async function openStreamEnvironment(
       const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, hosting);
       opened.defer(() => node.close());
     }
-    const telling = tellStory(trace, HOPS_RULE, context.resultSay);
+    const telling = tellStory(trace, HOPS_RULE);
     opened.defer(async () => telling[Symbol.dispose]());
     const client = { config: target.admin, clock, random: context.random, trace, story };
     if (story === undefined) noteRemoteServers(trace, target);

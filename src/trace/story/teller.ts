@@ -1,4 +1,3 @@
-import type { Say } from "../../util/i18n/sentences.js";
 import type { TraceEvent } from "../events.js";
 import { startMs } from "../graph/graph.js";
 import { runInScope } from "../scope.js";
@@ -61,7 +60,6 @@ class StoryTeller implements TraceSink {
   constructor(
     readonly trace: Trace,
     readonly rule: StoryRule,
-    readonly say: Say | undefined,
   ) {}
 
   write(event: TraceEvent): void {
@@ -151,7 +149,7 @@ class StoryTeller implements TraceSink {
     const told = this.#next.sort((a, b) => a.atMs - b.atMs || a.depth - b.depth || a.event.seq - b.event.seq);
     this.#next = [];
     const steps = told.flatMap(({ event, effect }) => {
-      const step = storyStep(event, effect, this.say);
+      const step = storyStep(event, effect);
       const key = `${event.actor} ${event.instance} ${step.text}`;
       if (texts.has(key) || texts.size === MAX_STEPS) return [];
       texts.add(key);
@@ -164,11 +162,10 @@ class StoryTeller implements TraceSink {
 
 /**
  * Tells a command's story in its trace until it is disposed. Without a trace that keeps stories it does nothing.
- * @param say the reader's language; default: English
  */
-export function tellStory(trace: Trace, rule: StoryRule, say?: Say): Disposable {
+export function tellStory(trace: Trace, rule: StoryRule): Disposable {
   if (!trace.wants(LEVELS.story)) return { [Symbol.dispose]: () => {} };
-  const teller = new StoryTeller(trace, rule, say);
+  const teller = new StoryTeller(trace, rule);
   trace.addSink(teller);
   return { [Symbol.dispose]: () => void teller.close() };
 }

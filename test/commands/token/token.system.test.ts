@@ -17,7 +17,7 @@ test("token create: the command explains an invalid format, not the API server",
   const told = facts.filter((one) => one.causedBy === step?.id);
   assert.deepEqual(
     told.map(({ kind, actor }) => `${kind} ${actor}`),
-    ["note user", "note user", "note user"],
+    ["note user", "note user", "note user", "step user"],
   );
   assert.match(told[1]?.text ?? "", /secret half/);
 });
