@@ -153,7 +153,9 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
       const before = await things();
       const known = folders();
       const words = ["learn", "start", "pod-life", "--kubeconfig", kubeconfig];
-      await using terminal = new Terminal(words, { home, rows: 50, env: { TMPDIR: temporary } });
+      // A learner who has not played the lab before, unlike the one above.
+      const learner = newHome();
+      await using terminal = new Terminal(words, { home: learner, rows: 50, env: { TMPDIR: temporary } });
       await terminal.shows(/\(y\/N\)/);
       terminal.press("y", "Enter");
       await terminal.shows(/Step 1 of[\s\S]*^c check/m);
@@ -165,6 +167,7 @@ suiteNeeding(["kubectl"], "a lab on a cluster of the learner's own", () => {
       terminal.press("q");
       await terminal.shows(/ended with 0/);
       assert.deepEqual(await things(), before);
+      rmSync(learner, { recursive: true, force: true });
     });
   });
 
