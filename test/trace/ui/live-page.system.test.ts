@@ -137,7 +137,7 @@ browserSuite([], "the page of a running command", (suite) => {
     } as const;
     trace.emit(relist, web);
     await picture.getByRole("button", { name: "runtime n1" }).waitFor();
-    await Promise.all([picture.locator(".dot.rpc").waitFor(), trace.emit(relist, web)]);
+    await Promise.all([picture.locator(".dot.rpc").first().waitFor(), trace.emit(relist, web)]);
     trace.emit({ kind: "state", subject: "pods default/web", what: "stored", to: "1" }, { actor: "apiserver" });
     await picture.getByRole("button", { name: "pod default/web, no node yet" }).waitFor();
     // A selected step shows the cluster as it was.

@@ -141,14 +141,14 @@ browserSuite([], "a trace as a page", (suite) => {
     const ghost = picture.getByRole("button", { name: "pod default/web, does not exist" });
     assert.equal(await ghost.count(), 1);
     const place = await ghost.boundingBox();
-    await Promise.all([picture.locator(".dot.request").waitFor(), page.keyboard.press("ArrowDown")]);
+    await Promise.all([picture.locator(".dot.request").first().waitFor(), page.keyboard.press("ArrowDown")]);
     await picture.getByText("create Pod web").waitFor();
     await picture.getByText("← 201").waitFor();
     await page.keyboard.press("ArrowDown");
     await picture.getByRole("button", { name: "pod default/web, no node yet" }).waitFor();
     assert.deepEqual(await web.boundingBox(), place);
     for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
-    await Promise.all([picture.locator(".dot.rpc").waitFor(), page.keyboard.press("ArrowDown")]);
+    await Promise.all([picture.locator(".dot.rpc").first().waitFor(), page.keyboard.press("ArrowDown")]);
     await picture.locator(".dot").first().waitFor({ state: "detached" });
     assert.equal(
       await picture
