@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { Bash, type CommandName, defineCommand, type IFileSystem } from "just-bash";
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
@@ -118,7 +119,8 @@ async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<Ut
   try {
     const { stdout, stderr, exitCode, stdoutKind, stdoutEncoding } = await bash.exec(text, {
       ...how,
-      ...(isText
+      // just-bash copies texts more often than bytes, which differ only above 0x7f.
+      ...(isText && !isAscii(stdin)
         ? { stdin: charactersOf(stdin), stdinKind: "text" as const }
         : { stdin: stdin.toString("latin1"), stdinKind: "bytes" as const }),
       env: { ...env },
