@@ -73,7 +73,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
     const way = isPod ? "from the request to Running" : "from the request to Available";
     const object = `${manifest.kind.toLowerCase()} ${manifest.namespace}/${manifest.name}`;
     const tell = ({ title, steps }: Journey) => trace.emit(storyOf(`${object}: ${title}`, steps), { actor: "user" });
-    const life = (say?: Say, isWhole = named) => journeyOf(way, first, created, running, say, isWhole);
+    const life = (say?: Say, isNamed = named) => journeyOf(way, first, created, running, say, isNamed);
     tell(life(undefined, false));
     const ways = [life];
     if (options.delete === true) {
@@ -85,7 +85,7 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
         signal: context.signal,
       });
       const gone = await wait(going);
-      const last = (say?: Say, isWhole = named) => journeyOf(UNTIL_GONE, facts, undefined, gone, say, isWhole);
+      const last = (say?: Say, isNamed = named) => journeyOf(UNTIL_GONE, facts, undefined, gone, say, isNamed);
       tell(last(undefined, false));
       ways.push(last);
     }

@@ -15,7 +15,7 @@ export interface Walked {
  */
 export class TraceGraph {
   readonly #events: TraceEvent[] = [];
-  /** what the command told about its facts; these name facts and are none of the run's own */
+  /** the stories that the command told: they name facts of the run */
   readonly stories: (TraceEvent & StoryFact)[] = [];
   readonly #byId = new Map<string, TraceEvent>();
   /** the fact that wrote each version of an object */
