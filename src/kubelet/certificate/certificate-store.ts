@@ -47,18 +47,28 @@ export class CertificateStore implements Store {
    *   certificate
    */
   async current(): Promise<KeyPair | undefined> {
-    const certificatePem = await readIfThere(this.certificatePath);
-    const keyPem = await readIfThere(this.keyPath);
-    if (keyPem !== undefined && parsePrivateKey(keyPem) === undefined) {
-      throw new LabError(
-        "BAD_FILE",
-        `${this.keyPath} cannot be read as a private key: it is damaged, encrypted or not a key`,
-        "Put the right key back, or get a new one with --force.",
-      );
+    for (let attempt = 1; ; attempt++) {
+      const certificatePem = await readIfThere(this.certificatePath);
+      const keyPem = await readIfThere(this.keyPath);
+      if (keyPem !== undefined && parsePrivateKey(keyPem) === undefined) throw this.#unreadableKey();
+      if (certificatePem === undefined || keyPem === undefined) return undefined;
+      if (keyMatchesCertificate(keyPem, certificatePem)) return { keyPem, certificatePem };
+      if (attempt === MAX_ATTEMPTS) throw this.#noPair();
+      // Another command may be between the two files of its exchange.
+      await this.finishExchange();
     }
-    if (certificatePem === undefined || keyPem === undefined) return undefined;
-    if (keyMatchesCertificate(keyPem, certificatePem)) return { keyPem, certificatePem };
-    throw new LabError(
+  }
+
+  #unreadableKey(): LabError {
+    return new LabError(
+      "BAD_FILE",
+      `${this.keyPath} cannot be read as a private key: it is damaged, encrypted or not a key`,
+      "Put the right key back, or get a new one with --force.",
+    );
+  }
+
+  #noPair(): LabError {
+    return new LabError(
       "BAD_FILE",
       `the key ${this.keyPath} does not belong to the certificate ${this.certificatePath}`,
       "Put the right pair back, or get a new one with --force.",
@@ -97,7 +107,7 @@ export class CertificateStore implements Store {
    * @throws LabError BAD_FILE
    */
   async commit({ keyPem, certificatePem }: KeyPair): Promise<void> {
-    for (let attempt = 1; attempt <= MAX_COMMITS; attempt++) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       if ((await readIfThere(this.keyPath)) === keyPem) await writeFileAtomic(this.certificatePath, certificatePem);
       else {
         // Another command may have replaced the pending key.
@@ -143,7 +153,7 @@ export class CertificateStore implements Store {
 }
 
 /** Another command can disturb an exchange between its two files, but hardly each time. */
-const MAX_COMMITS = 5;
+const MAX_ATTEMPTS = 5;
 
 /** Removes a file unless another command has replaced its content. */
 async function removeIf(path: string, content: string): Promise<void> {

@@ -150,6 +150,14 @@ describe("several commands at once", () => {
     });
   }
 
+  test("a reader between the two files of an exchange finds the new pair", async () => {
+    const folder = await folderWith({ "kubelet.key": old.keyPem, "kubelet.pem": old.certificatePem });
+    const reader = await openCertificateStore(folder);
+    await writeFile(join(folder, "kubelet.pem.next"), fresh.certificatePem);
+    await writeFile(join(folder, "kubelet.key"), fresh.keyPem);
+    assert.equal((await reader.current())?.keyPem, fresh.keyPem);
+  });
+
   test("with keys of their own, leave a key and a certificate that match", async () => {
     const folder = await folderWith({ "kubelet.key": old.keyPem, "kubelet.pem": old.certificatePem });
     const pairs = await Promise.all(COMMANDS.map((_, index) => makeLeaf(ca, { commonName: `n${index}` })));
