@@ -42,6 +42,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["ping", async (self) => (await import("./net/lookup-programs.js")).ping(self)],
   ["stress", async (self) => (await import("./stress.js")).stress(self)],
   ["coredns", async (self) => (await import("./coredns.js")).coredns(self)],
+  ["redis-server", async (self) => (await import("./redis/server.js")).redisServer(self)],
+  ["redis-cli", async (self) => (await import("./redis/cli.js")).redisCli(self)],
   ["perl", system.perl],
   ["component", system.component],
   ["app", system.app],
@@ -129,7 +131,7 @@ export function findProgram(name: string): Program | undefined {
 
 /** Programs that no busybox has, or under another name. */
 const OF_OTHER_IMAGES = new Set(
-  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app agnhost nnp pause entrypoint".split(
+  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app agnhost nnp pause entrypoint redis-server redis-cli".split(
     " ",
   ),
 );
