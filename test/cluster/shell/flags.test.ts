@@ -43,6 +43,19 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
   ["echo 1 > a; echo 2 > b; head -q a b; head a b; head -v a", "1\n2\n==> a <==\n1\n\n==> b <==\n2\n==> a <==\n1\n"],
   ["echo 1 > a; echo 2 > b; tail -n1 a b; tail -q -n1 a b", "==> a <==\n1\n\n==> b <==\n2\n1\n2\n"],
   ["echo 1 > a; wc -l a a", "        1 a\n        1 a\n        2 total\n"],
+  ["printf 'a\\nb\\nc\\n' > f; head -n -1 f; head -n -9 f; head -c -3 f; printf 'a\\nb' | head -n -1", "a\nb\na\nba\n"],
+  ["printf 1 > a; printf 333 > b; printf 22 > c; ls -S; ls -rS; ls -S a b", "b\nc\na\na\nc\nb\nb\na\n"],
+  ["touch -d 2020-01-01 a; touch -d 2021-01-01 b; touch -d 2019-01-01 c; ls -t; ls -tr", "b\na\nc\nc\na\nb\n"],
+  [
+    "mkdir d; touch f x; chmod +x x; ln -s f l; ls -F; ls -p; ls -Fd d; ls -F l",
+    "d/\nf\nl@\nx*\nd/\nf\nl\nx\nd/\nl@\n",
+  ],
+  ["mkdir d; ls -lF | cut -c1-10,57-; ls -lp d", "total 4\ndrwxr-xr-x d/\ntotal 0\n"],
+  ["touch f g; ln -s f l; [ f -ef l ] && echo same; test f -ef g || test f -ef nope || echo other", "same\nother\n"],
+  ["grep -s a nope; echo $?; grep -sh a nope; echo $?", "2\n2\n"],
+  ["printf 'x\\0a\\nb\\0' | sort -z | tr '\\0\\n' '|/'; printf 'a\\0b\\0' | sort -rz | tr '\\0' '|'", "a/b|x|b|a|"],
+  ["echo a > f; cp f g; sed -i.bak s/a/b/ f g; cat f g f.bak g.bak; ls", "b\nb\na\na\nf\nf.bak\ng\ng.bak\n"],
+  ["echo a > f; sed -n -i.o -e s/a/b/p f; cat f f.o", "b\na\n"],
   ["printf '%e\\n' 1.5", "1.500000e+00\n"],
 ];
 for (const [script, output] of ROWS) {

@@ -142,8 +142,11 @@ function binary(left: string, operator: string, right: string, shell: Shell): bo
       const [first, second] = [left, right].map((name) => modified(name, shell));
       return operator === "-nt" ? (first ?? 0) > (second ?? 0) : (first ?? 0) < (second ?? 0);
     }
-    case "-ef":
-      return resolvePath(shell.state.cwd, left) === resolvePath(shell.state.cwd, right);
+    case "-ef": {
+      const paths = [left, right].map((name) => resolvePath(shell.state.cwd, name));
+      const files = paths.filter((path) => shell.files.exists(path));
+      return new Set(files.map((path) => shell.files.realpath(path))).size === 1 && files.length === 2;
+    }
     default: {
       const compare = COMPARISONS[operator];
       if (compare === undefined) throw new ShellError(`${operator}: unknown operand`);

@@ -1,4 +1,5 @@
 import { FsError } from "../fs/fs-error.js";
+import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
@@ -18,19 +19,41 @@ const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
  */
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
-  const stdin = await readAll(self.stdin, self.signal, self);
-  const args = utilityArguments(name, self.argv.slice(1));
-  const command = { text: name, args, stdin, env: self.env, cwd: self.cwd };
+  const given = self.argv.slice(1);
+  const hasZeros = name === "sort" && given.some((arg) => /^-[a-z]*z/.test(arg));
+  if (name === "sed") keepBackups(self, given);
+  const input = await readAll(self.stdin, self.signal, self);
+  const stdin = hasZeros ? swapZeros(input) : input;
+  const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd };
   const refused: FsError[] = [];
   const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);
   // just-bash writes a line that patches of Subversion have, and empty times.
   const output =
     name === "diff" ? Buffer.from(stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n"), "latin1") : stdout;
-  await self.stdout.write(output, self.signal);
+  await self.stdout.write(hasZeros ? swapZeros(output) : output, self.signal);
   const text = busyboxErrors(stderr.replace(/^bash: /gm, ""), command, refused);
-  await self.stderr.write(Buffer.from(text), self.signal);
+  const isSilent = name.endsWith("grep") && given.some((arg) => /^-[A-Za-z]*s/.test(arg));
+  const shown = isSilent ? text.replace(/^.*: (No such file or directory|Permission denied)\n/gm, "") : text;
+  await self.stderr.write(Buffer.from(shown), self.signal);
   return exitCode;
+}
+
+/** The lines of `sort -z` end with zeros. Differs: those of its input, not those of files. */
+function swapZeros(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.map((byte) => (byte === 0 ? 0x0a : byte === 0x0a ? 0 : byte)));
+}
+
+/** `sed -i.bak`: copies of the files that it is about to change. */
+function keepBackups({ machine: { fs }, cwd }: Self, args: readonly string[]): void {
+  const suffix = args.map((arg) => /^-[nEr]*i(.+)$/.exec(arg)?.[1]).find((one) => one !== undefined);
+  if (suffix === undefined) return;
+  const operands = args.filter((arg, at) => !arg.startsWith("-") && !/^-[nEr]*[ef]$/.test(args[at - 1] ?? ""));
+  const files = args.some((arg) => /^-[nEr]*[ef]/.test(arg)) ? operands : operands.slice(1);
+  for (const path of files.map((name) => resolvePath(cwd, name)).filter((one) => fs.exists(one))) {
+    const { mode } = fs.stat(path);
+    fs.write(`${path}${suffix}`, fs.readFile(path), { truncate: true, mode });
+  }
 }
 
 /**

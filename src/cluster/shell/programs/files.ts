@@ -12,9 +12,9 @@ import { typeAndMode } from "./owners.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** `ls [-l] [-a] [-A] [-1] [-d] [-L] [-n] [-R] [FILE...]` */
+/** `ls [-laA1dLnRFprtS] [FILE...]` */
 export async function ls(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "laA1dRhtrFinsSL");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "laA1dRhtrFinsSLp");
   if (unknown !== undefined) return usage(self, unknown);
   const { fs } = self.machine;
   const names = rest.length === 0 ? ["."] : rest;
@@ -35,7 +35,7 @@ export async function ls(self: Self): Promise<number> {
       code = 1;
     }
   }
-  for (const name of files) await print(self, listLine(self, self.cwd, name, listing));
+  for (const name of sorted(self, self.cwd, files, options)) await print(self, listLine(self, self.cwd, name, listing));
   let isFirst = files.length === 0;
   for (const name of folders) {
     if (names.length > 1 || options.has("R")) await print(self, `${isFirst ? "" : "\n"}${name}:\n`);
@@ -58,7 +58,7 @@ async function listFolder(self: Self, name: string, listing: Listing, folders: s
   const hidden = options.has("a") || options.has("A");
   const entries = fs.readdir(path).filter((entry) => hidden || !entry.startsWith("."));
   if (options.has("a")) entries.unshift(".", "..");
-  if (options.has("r")) entries.reverse();
+  entries.splice(0, entries.length, ...sorted(self, path, entries, options));
   if (options.has("l")) {
     const blocks = entries.map((entry) => {
       const { type, size } = fs[options.has("L") ? "stat" : "lstat"](resolvePath(path, entry));
@@ -67,7 +67,13 @@ async function listFolder(self: Self, name: string, listing: Listing, folders: s
     await print(self, `total ${blocks.reduce((sum, count) => sum + count, 0) * 4}\n`);
   }
   if (self.stdout.isTerminal === true && !options.has("l") && !options.has("1"))
-    await print(self, inColumns(entries, self));
+    await print(
+      self,
+      inColumns(
+        entries.map((entry) => entry + mark(self, resolvePath(path, entry), options)),
+        self,
+      ),
+    );
   else for (const entry of entries) await print(self, listLine(self, path, entry, listing));
   if (!options.has("R")) return;
   const below = entries.filter((entry) => entry !== "." && entry !== "..");
@@ -76,6 +82,22 @@ async function listFolder(self: Self, name: string, listing: Listing, folders: s
       .filter((entry) => fs.lstat(resolvePath(path, entry)).type === "directory")
       .map((entry) => `${name}/${entry}`),
   );
+}
+
+/** By size or by time, the largest and newest first; else by name. */
+function sorted({ machine: { fs } }: Self, folder: string, names: readonly string[], options: Listing["options"]) {
+  const key = options.has("S") ? "size" : options.has("t") ? "mtimeMs" : undefined;
+  const ofName = (name: string) => (key === undefined ? 0 : fs.lstat(resolvePath(folder, name))[key]);
+  const keyed = names.map((name) => ({ name, key: ofName(name) })).sort((a, b) => b.key - a.key);
+  return (options.has("r") ? keyed.reverse() : keyed).map(({ name }) => name);
+}
+
+/** The sign of -F and -p after a name. */
+function mark({ machine: { fs } }: Self, path: string, options: Listing["options"]): string {
+  if (!options.has("F") && !options.has("p")) return "";
+  const { type, mode } = fs.lstat(path);
+  if (type === "directory" || !options.has("F")) return type === "directory" ? "/" : "";
+  return type === "symlink" ? "@" : (mode & 0o111) === 0 ? "" : "*";
 }
 
 /** Names in columns, top to bottom first, as many as fit the terminal. */
@@ -101,15 +123,15 @@ interface Listing {
 }
 
 function listLine(self: Self, folder: string, name: string, { options, names }: Listing): string {
-  if (!options.has("l")) return `${name}\n`;
   const { fs, clock } = self.machine;
   const path = resolvePath(folder, name);
+  if (!options.has("l")) return `${name}${mark(self, path, options)}\n`;
   const stat = options.has("L") ? fs.stat(path) : fs.lstat(path);
   const when = new Date(stat.mtimeMs);
   const day = `${MONTHS[when.getUTCMonth()]} ${String(when.getUTCDate()).padStart(2)}`;
   const isRecent = Math.abs(clock.now() - stat.mtimeMs) < 180 * 86_400_000;
   const time = isRecent ? when.toISOString().slice(11, 16) : ` ${when.getUTCFullYear()}`;
-  const target = stat.type === "symlink" ? ` -> ${fs.readlink(path)}` : "";
+  const target = stat.type === "symlink" ? ` -> ${fs.readlink(path)}` : mark(self, path, options);
   const owner = ownerText(stat, options.has("n") ? undefined : names);
   return `${typeAndMode(stat)} ${String(stat.links).padStart(4)} ${owner} ${String(stat.size).padStart(9)} ${day} ${time} ${name}${target}\n`;
 }

@@ -3,7 +3,7 @@ import { FileSource, openForReading, openForWriting } from "../fs/open-file.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import { echoBytes } from "../language/echo.js";
 import type { Self } from "../process/process.js";
-import { type ByteSink, type ByteSource, unitsOf } from "../streams.js";
+import { type ByteSink, type ByteSource, readAll, unitsOf } from "../streams.js";
 import { complain, parseArgs, print, usage } from "./console.js";
 import { untilKilled } from "./system.js";
 
@@ -54,20 +54,22 @@ export async function copy(self: Self, source: ByteSource): Promise<void> {
   }
 }
 
-/** `head [-n LINES] [-c BYTES] [FILE...]` */
+/** `head [-n LINES] [-c BYTES] [FILE...]`: a number below zero keeps all but the last ones. */
 export async function head(self: Self): Promise<number> {
   // `head -5` is the old form of `head -n 5`.
   const args = self.argv.slice(1).flatMap((arg, at) => (at === 0 && /^-\d+$/.test(arg) ? ["-n", arg.slice(1)] : [arg]));
   const { options, rest, unknown } = parseArgs(args, "n:c:qv");
   if (unknown !== undefined) return usage(self, unknown);
   const bytes = options.get("c");
-  const limit = parseCount(bytes ?? options.get("n") ?? "10");
-  if (!Number.isInteger(limit) || limit < 0) return usage(self, `invalid number '${bytes ?? options.get("n")}'`);
+  const number = bytes ?? options.get("n") ?? "10";
+  const limit = parseCount(number.replace("-", ""));
+  if (!Number.isInteger(limit)) return usage(self, `invalid number '${number}'`);
   let first = true;
   return forEachInput(self, rest, async (source, name) => {
     if (hasHeads(rest, options)) await print(self, `${first ? "" : "\n"}==> ${name} <==\n`);
     first = false;
-    await (bytes === undefined ? headLines(self, source, limit) : headBytes(self, source, limit));
+    if (number.startsWith("-")) await allButLast(self, source, limit, bytes !== undefined);
+    else await (bytes === undefined ? headLines(self, source, limit) : headBytes(self, source, limit));
   });
 }
 
@@ -107,6 +109,14 @@ async function headLines(self: Self, source: ByteSource, limit: number): Promise
     await self.stdout.write(bytes.subarray(0, end), self.signal);
     await self.turn(unitsOf(bytes.length));
   }
+}
+
+async function allButLast(self: Self, source: ByteSource, count: number, countsBytes: boolean): Promise<void> {
+  const bytes = await readAll(source, self.signal, self);
+  let end = countsBytes ? Math.max(0, bytes.length - count) : bytes.length;
+  for (let left = countsBytes ? 0 : count; left > 0 && end > 0; left--)
+    end = end < 2 ? 0 : bytes.lastIndexOf(0x0a, end - 2) + 1;
+  await self.stdout.write(bytes.subarray(0, end), self.signal);
 }
 
 const TAIL_POLL_MS = 1000;

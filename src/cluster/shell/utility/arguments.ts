@@ -3,7 +3,11 @@ export function utilityArguments(name: string, args: readonly string[]): readonl
   if (name === "awk") return awkArguments(args);
   if (name === "cut") return args.map((arg) => arg.replace(/^-b/, "-c"));
   // `1i\text` on one line, as GNU and busybox take it
-  if (name === "sed") return args.map((arg) => arg.replace(/^((?:\d+|\$|\/[^/]*\/)?[aic])\\(?=[^\n\\])/, "$1\\\n"));
+  // without the suffix of -i.bak
+  const inPlace = (arg: string) => arg.replace(/^(-[nEr]*i).+/, "$1");
+  if (name === "sed")
+    return args.map((arg) => inPlace(arg).replace(/^((?:\d+|\$|\/[^/]*\/)?[aic])\\(?=[^\n\\])/, "$1\\\n"));
+  if (name === "sort") return args.map((arg) => arg.replace(/^(-[a-z]*)z/, "$1")).filter((arg) => arg !== "-");
   return /^[ef]?grep$/.test(name) ? grepArguments(args) : args;
 }
 
