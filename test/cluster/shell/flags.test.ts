@@ -56,6 +56,39 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
   ["printf 'x\\0a\\nb\\0' | sort -z | tr '\\0\\n' '|/'; printf 'a\\0b\\0' | sort -rz | tr '\\0' '|'", "a/b|x|b|a|"],
   ["echo a > f; cp f g; sed -i.bak s/a/b/ f g; cat f g f.bak g.bak; ls", "b\nb\na\na\nf\nf.bak\ng\ng.bak\n"],
   ["echo a > f; sed -n -i.o -e s/a/b/p f; cat f f.o", "b\na\n"],
+  [
+    "echo a > f; mkdir -p d/x; echo b > d/x/g; du -k f; du -m f; du d; du -s d f; du -ah d/x",
+    "4\tf\n1\tf\n8\td/x\n12\td\n12\td\n4\tf\n4.0K\td/x/g\n8.0K\td/x\n",
+  ],
+  ["du nope; echo $?; touch f g; du -c f g", "du: nope: No such file or directory\n1\n0\tf\n0\tg\n0\ttotal\n"],
+  [
+    "printf 'ab1\\nab2\\nac3\\n' > u; uniq -w2 u; uniq -cw2 u; uniq -w1 -d u; uniq -w 2 -u u",
+    "ab1\nac3\n      2 ab1\n      1 ac3\nab1\nac3\n",
+  ],
+  [
+    "printf 'a x\\nb x\\nc y\\n' | uniq -f 1; printf 'a\\nA\\nb' | uniq -i; printf 'x1\\ny1\\n' | uniq -s1 - o; cat o",
+    "a x\nc y\na\nb\nx1\n",
+  ],
+  [
+    "ln -s f l; touch -d 2020-02-03 f; chmod 600 f; chown 33:33 f; cp -a f l g 2>&1; mkdir d; cp -a f l d; stat -c %a:%u:%g:%y d/f; readlink d/l",
+    "cp: can't create 'g/f': No such file or directory\ncp: can't create 'g/l': No such file or directory\n600:33:33:2020-02-03 00:00:00.000000000 +0000\nf\n",
+  ],
+  [
+    "mkdir d e; echo 1 > d/f; cp -a d/. e; cp -r d e; find e | sort; cp d x; cp -r d d/z",
+    "e\ne/d\ne/d/f\ne/f\ncp: omitting directory 'd'\ncp: recursion detected, omitting directory 'd/z'\n",
+  ],
+  [
+    "echo 1 > f; cp f f; cp f nope/x; cp nope f; echo $?; echo 2 > g; cp -n f g; cp -u f g; cat g; cp -fv f g",
+    "cp: 'f' and 'f' are the same file\ncp: can't create 'nope/x': No such file or directory\ncp: can't stat 'nope': No such file or directory\n1\n2\n'f' -> 'g'\n",
+  ],
+  [
+    "touch f; ln -s f l; mkdir d; find . -type l; find . ! -type l -name l; find . -type d -o -type l | sort",
+    "./l\n.\n./d\n./l\n",
+  ],
+  [
+    "touch f; touch -d '2025-12-31 23:50' g; find . -type f -mmin -5; find . -mmin +9; find . -mmin 10; find . -mtime 0 -name g; find . -mtime +0 -type f",
+    "./f\n./g\n./g\n./g\n",
+  ],
   ["printf '%e\\n' 1.5", "1.500000e+00\n"],
 ];
 for (const [script, output] of ROWS) {

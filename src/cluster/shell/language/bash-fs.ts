@@ -31,7 +31,8 @@ export function bashFileSystem(fs: ContainerFs, umask: number): IFileSystem {
     mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, { ...options, mode: 0o777 & ~umask })),
     readdir: (path) => run("scandir", () => fs.readdir(path)),
     rm: (path, options) => run("rm", () => remove(fs, path, options)),
-    cp: (from, to, options) => run("cp", () => copy(fs, from, to, { isRecursive: options?.recursive === true, umask })),
+    cp: (from, to, options) =>
+      run("cp", () => copyFiles(fs, from, to, { isRecursive: options?.recursive === true, umask })),
     mv: (from, to) => run("rename", () => move(fs, from, to)),
     resolvePath,
     getAllPaths: () => [],
@@ -55,35 +56,53 @@ function remove(fs: ContainerFs, path: string, options: { recursive?: boolean; f
   }
 }
 
-function copy(
-  fs: ContainerFs,
-  from: string,
-  to: string,
-  options: { readonly isRecursive: boolean; readonly umask: number },
-): void {
-  const stat = fs.stat(from);
-  const mode = stat.mode & 0o777 & ~options.umask;
-  if (stat.type !== "directory") {
-    fs.write(to, fs.readFile(from), { truncate: true, mode });
-    return;
-  }
-  if (!options.isRecursive) throw new FsError("EISDIR", from);
-  fs.mkdir(to, { recursive: true, mode });
-  for (const name of fs.readdir(from)) copy(fs, resolvePath(from, name), resolvePath(to, name), options);
+interface CopyOptions {
+  readonly isRecursive: boolean;
+  /** symbolic links, instead of copies of their targets */
+  readonly keepsLinks?: boolean;
+  /** owner, mode and time */
+  readonly keepsAttributes?: boolean;
+  readonly umask: number;
 }
 
-/** Copies like mv between two file systems. Differs: a symbolic link is copied as its target. */
+/** @throws FsError */
+export function copyFiles(fs: ContainerFs, from: string, to: string, options: CopyOptions): void {
+  const stat = options.keepsLinks === true ? fs.lstat(from) : fs.stat(from);
+  if (stat.type === "symlink") {
+    remove(fs, to, { force: true });
+    fs.symlink(fs.readlink(from), to);
+    return;
+  }
+  const mode = stat.mode & 0o777 & ~options.umask;
+  if (stat.type !== "directory") fs.write(to, fs.readFile(from), { truncate: true, mode });
+  else {
+    if (!options.isRecursive) throw new FsError("EISDIR", from);
+    fs.mkdir(to, { recursive: true, mode });
+    for (const name of fs.readdir(from)) copyFiles(fs, resolvePath(from, name), resolvePath(to, name), options);
+  }
+  if (options.keepsAttributes !== true) return;
+  try {
+    fs.chown(to, stat);
+  } catch (error) {
+    // Only root can give files away.
+    if (!(error instanceof FsError && error.code === "EPERM")) throw error;
+  }
+  fs.chmod(to, stat.mode);
+  fs.utimes(to, stat.mtimeMs);
+}
+
+/** Copies like mv between two file systems. */
 function move(fs: ContainerFs, from: string, to: string): void {
   try {
     fs.rename(from, to);
   } catch (error) {
     if (!(error instanceof FsError && error.code === "EXDEV")) throw error;
-    copy(fs, from, to, { isRecursive: true, umask: 0 });
+    copyFiles(fs, from, to, { isRecursive: true, umask: 0, keepsLinks: true, keepsAttributes: true });
     remove(fs, from, { recursive: true });
   }
 }
 
-function bashStat(stat: FileStat): BashStat {
+export function bashStat(stat: Pick<FileStat, "type" | "mode" | "size" | "mtimeMs">): BashStat {
   return {
     isFile: stat.type === "file" || stat.type === "device",
     isDirectory: stat.type === "directory",

@@ -3,12 +3,12 @@ import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
-import { utilityArguments } from "../utility/arguments.js";
+import { findArguments, momentOf, utilityArguments } from "../utility/arguments.js";
 import { busyboxErrors } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
-import { bashFileSystem } from "./bash-fs.js";
+import { bashFileSystem, bashStat } from "./bash-fs.js";
 import type { Shell } from "./shell.js";
 
 const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
@@ -24,7 +24,8 @@ export async function runUtility(self: Self): Promise<number> {
   if (name === "sed") keepBackups(self, given);
   const input = await readAll(self.stdin, self.signal, self);
   const stdin = hasZeros ? swapZeros(input) : input;
-  const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd };
+  const args = name === "find" ? findArguments(given, self.machine.clock.now()) : utilityArguments(name, given);
+  const command = { text: name, args, stdin, env: self.env, cwd: self.cwd };
   const refused: FsError[] = [];
   const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);
@@ -120,6 +121,8 @@ async function runOutside(command: UtilityCommand, self: Self, refused: FsError[
 
 function answer({ machine, umask }: Self, method: RemoteMethod, given: readonly unknown[]): unknown {
   if (method === "sleep") return machine.clock.sleep(Number(given[0]));
+  const momentMs = method === "stat" ? momentOf(String(given[0])) : undefined;
+  if (momentMs !== undefined) return bashStat({ type: "file", mode: 0, size: 0, mtimeMs: momentMs });
   const files = bashFileSystem(machine.fs, umask);
   const operation = files[method] as (...given: readonly unknown[]) => unknown;
   return operation(...given);

@@ -111,6 +111,9 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["ifconfig", ifconfig],
   ["route", route],
   ["netstat", netstat],
+  ["cp", async (self) => (await import("./files/cp.js")).cp(self)],
+  ["du", async (self) => (await import("./files/du.js")).du(self)],
+  ["uniq", async (self) => (await import("./files/uniq.js")).uniq(self)],
   ["killall", killall],
   ["pidof", pidof],
   ["nohup", nohup],
@@ -145,8 +148,8 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["[", "builtin"],
   ["printf", "builtin"],
   ...[
-    "awk comm cp cut diff du egrep expr fgrep find fold grep ln mv nl paste",
-    "readlink rev sed sort split strings tac tree uniq",
+    "awk comm cut diff egrep expr fgrep find fold grep ln mv nl paste",
+    "readlink rev sed sort split strings tac tree",
   ]
     .join(" ")
     .split(" ")

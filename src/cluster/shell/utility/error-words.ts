@@ -34,6 +34,5 @@ export function busyboxErrors(
 function subjectOf(program: string, line: string, name: string): string {
   const [, source] = /cannot \w+ '([^']*)'/.exec(line) ?? [];
   if (program === "mv") return `can't rename '${source ?? name}'`;
-  if (program !== "cp") return name;
-  return source === name ? `can't open '${name}'` : `can't create '${name}'`;
+  return name;
 }
