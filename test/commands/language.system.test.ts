@@ -34,6 +34,7 @@ test("a file for programs stays English, one for readers does not", async () => 
     ["run.json", false],
     ["run.otlp.json", false],
     ["run.mmd", true],
+    ["run.svg", true],
   ] as const) {
     await runInProcess([...create, name, "--lang", "zh"], { cwd });
     assert.equal(CHINESE.test(readFileSync(join(cwd, name), "utf8")), want, name);

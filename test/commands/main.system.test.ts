@@ -40,7 +40,7 @@ const wrong = [
   [["token", "list", "--mock", "--real"], /--mock is for the embedded control plane, and --real names a real cluster/],
   [["token", "list", "--speed", "10", "--context", "x"], /--speed is for the embedded control plane/],
   [["token", "list", "--kube-version", "0.9"], /0\.9/],
-  [["token", "list", "--trace", "x.pdf"], /x\.pdf: .*none of \.html, \.ndjson, \.mmd, \.otlp\.json, \.json/],
+  [["token", "list", "--trace", "x.pdf"], /x\.pdf: .*none of \.html, \.svg, \.ndjson, \.mmd, \.otlp\.json, \.json/],
   [["journey", "-o", "json"], /json: .*none of \.html.*\n--json prints the result as JSON/],
   [["token", "list", "--trace", missingPath("x.ndjson")], /cannot write the trace.*no such file or folder/],
   [["token", "list", "--cluster", "x", "--real"], /--cluster is for the embedded control plane/],

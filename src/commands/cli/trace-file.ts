@@ -21,6 +21,7 @@ interface TraceFormat {
 
 const FORMATS: Readonly<Record<(typeof TRACE_FORMATS)[number], TraceFormat>> = {
   ".html": inLanguage(streamed((path) => new HtmlSink(path))),
+  ".svg": inLanguage(converted(async () => (await import("../../trace/ui/story-svg.js")).storySvg)),
   ".ndjson": streamed((path) => new NdjsonSink(path)),
   ".mmd": inLanguage(converted(async () => (await import("../../trace/formats/mermaid.js")).mermaidDiagram)),
   ".otlp.json": converted(async () => (await import("../../trace/formats/otlp.js")).otlpTrace),

@@ -40,6 +40,14 @@ function words(event: TraceEvent): string {
   }
 }
 
+const HAS_SENTENCES = /^(?:story|step|decision|note)$/;
+const HAN = /\p{Script=Han}/u;
+
+/** Whether the facts were written in Chinese: only their sentences can have Chinese characters. */
+export function isChinese(events: readonly TraceEvent[]): boolean {
+  return events.some((event) => HAS_SENTENCES.test(event.kind) && HAN.test(lineOf(event)));
+}
+
 /** Whether the fact reports a failure. */
 export function isFailure(event: TraceEvent): boolean {
   switch (event.kind) {

@@ -71,6 +71,7 @@ test("trace: - is standard input, once", async () => {
 for (const [name, begin] of [
   ["a.html", "<!doctype html>"],
   ["a.mmd", "sequenceDiagram"],
+  ["a.svg", "<svg xmlns="],
   ["a.json", '{"displayTimeUnit"'],
   ["a.otlp.json", '{"resourceSpans"'],
 ] as const) {

@@ -13,6 +13,7 @@ const FACT = note("0123456789abcdef", {});
 
 for (const [name, begin] of [
   ["t.mmd", "sequenceDiagram\n"],
+  ["t.svg", "<svg xmlns="],
   ["t.json", '{"displayTimeUnit"'],
   ["t.otlp.json", '{"resourceSpans"'],
   ["t.ndjson", '{"format":1,"seq"'],

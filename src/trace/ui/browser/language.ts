@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { lineOf } from "../../formats/name.js";
+import { isChinese } from "../../formats/name.js";
 import type { EmbeddedFact } from "../facts.js";
 import factWords from "./content/facts.zh.json" with { type: "json" };
 import zh from "./content/words.zh.json" with { type: "json" };
@@ -8,8 +8,6 @@ import zh from "./content/words.zh.json" with { type: "json" };
 export const language = signal<"en" | "zh">("en");
 
 const ZH: Readonly<Record<string, string>> = zh;
-const HAS_SENTENCES = /^(?:story|step|decision|note)$/;
-const HAN = /\p{Script=Han}/u;
 
 /** The page's own words in the reader's language. `{1}`, `{2}` stand for the values. */
 export function say(text: string, ...values: readonly (string | number)[]): string {
@@ -17,10 +15,9 @@ export function say(text: string, ...values: readonly (string | number)[]): stri
   return words.replace(/\{(\d)\}/g, (_, i: string) => String(values[Number(i) - 1] ?? ""));
 }
 
-/** Facts are written in the language of the run, and only their sentences can have Chinese characters. */
+/** Facts are written in the language of the run. */
 export function readLanguage(facts: readonly EmbeddedFact[]): void {
-  const isChinese = facts.some(({ event }) => HAS_SENTENCES.test(event.kind) && HAN.test(lineOf(event)));
-  if (isChinese) language.value = "zh";
+  if (isChinese(facts.map(({ event }) => event))) language.value = "zh";
 }
 
 /** Words of facts that the picture reads. A run in Chinese writes them as its catalogue has them. */
