@@ -23,6 +23,11 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
   ["token create", 3, [/^Store the token /, /rights come from/]],
   ["csr create --node n1 --approve --wait", 8, [/^Make a private key/, /^CSR .*: sign for /, /^Write a kubeconfig$/]],
   [
+    "lease --stop-after 2 --speed 15",
+    6,
+    [/^renews Lease node-1$/, / falls silent: /, / become Unknown$/, /^asks the API server to delete pod hasty$/],
+  ],
+  [
     "lease --stop-after 1 --speed 15",
     6,
     [

@@ -56,7 +56,9 @@ export function leaseRule(nodeName: string): StoryRule {
       if (event.kind !== "decision" || event.actor !== "kubelet" || event.upstream?.func !== SILENCE)
         return isSilent ? undefined : joining.begins(event, chain);
       isSilent = true;
-      const first = chain().findLast(({ kind }) => kind === "step");
+      const led = chain();
+      // A timer's renewal is a request without a step.
+      const first = led.findLast(({ kind }) => kind === "step") ?? led[0];
       return { title: `node ${nodeName} falls silent`, first };
     },
     roleOf: (event) => {
