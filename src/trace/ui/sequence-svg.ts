@@ -88,8 +88,8 @@ function row(step: SequenceStep, { at, width }: Columns, top: number, say: Say) 
   const to = step.target === undefined || step.target === step.lane ? undefined : at(step.target);
   const who = printable([say(step.lane.name), step.lane.instance].filter(Boolean).join(" "));
   const text = printable(step.text);
-  // A title or a question is no predicate.
-  const sentence = `${who}${/^\p{Lu}/u.test(text) ? ":" : ""} ${text}`;
+  // Titles, questions and commands are no predicates.
+  const sentence = `${who}${/^(?:[a-z]+s\b|\p{Script=Han})/u.test(text) ? "" : ":"} ${text}`;
   // The text begins after the first end, or ends before the last one where there is more room.
   const [left, right] = to === undefined ? [from + 40, from - 40] : [Math.min(from, to) + 18, Math.max(from, to) - 18];
   const room = { after: width - MARGIN - left, before: right - TIMES };
