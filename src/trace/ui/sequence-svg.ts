@@ -50,7 +50,7 @@ export function sequenceSvg(title: string, steps: readonly SequenceStep[], lanes
   const used = lanes.filter((lane) => steps.some((step) => step.lane === lane || step.target === lane));
   const width = Math.max(MIN_WIDTH, TIMES + used.length * MIN_COLUMN + MARGIN);
   const column = (width - TIMES - MARGIN) / used.length;
-  const columns = { lanes: used, width, at: (lane: Lane) => TIMES + (used.indexOf(lane) + 0.5) * column };
+  const columns = { lanes: used, width, at: (lane: Lane) => Math.round(TIMES + (used.indexOf(lane) + 0.5) * column) };
   const titles = wrap(printable(title), (width - 2 * MARGIN) / 9.5, { cutsPaths: true });
   const top = 12 + titles.length * 22;
   const first = top + (used.length === 0 ? 0 : 52);
