@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import type { Command } from "commander";
 import type { ProcessContext, ProcessStreams, Program, ProgressReporter, Questions } from "../../testbed/context.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import type { Actor } from "../../trace/events.js";
 import type { UnbrokenLines } from "../../trace/terminal/unbroken.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveServer } from "../../trace/ui/live-server.js";
@@ -38,6 +39,13 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
    * @throws LabError USAGE for an unknown format
    */
   handOverTrace(): string | undefined;
+  /**
+   * Runs the start of what a command needs. A terminal without -v shows its facts as one line, or each if it fails.
+   * @param doing `starting a node`
+   * @param what `node node-1 has started`
+   * @param shown whose facts are shown all the same
+   */
+  folded<T>(doing: string, what: string, start: () => Promise<T>, shown?: Actor): Promise<T>;
   /** Ends the limit that --duration sets for the start. */
   hasStarted(): void;
   /**

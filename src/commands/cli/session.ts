@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../../testbed/context.js";
 import type { ClockOptions, Target, TargetOptions } from "../../testbed/target/target.js";
+import type { Actor } from "../../trace/events.js";
 import { onClock } from "../../trace/on-clock.js";
 import { Secrets } from "../../trace/redaction/secrets.js";
 import { printable, wrapBelowLabel } from "../../trace/terminal/text.js";
@@ -243,6 +244,20 @@ export class CliSession implements CliContext {
   get showsProgress(): boolean {
     const isDrawable = this.streams.stderr.isTTY === true && this.env["TERM"] !== "dumb";
     return isDrawable && this.#output.json !== true && this.chalk("stderr").level > 0;
+  }
+
+  async folded<T>(doing: string, what: string, start: () => Promise<T>, shown?: Actor): Promise<T> {
+    using _line = this.progress(doing);
+    const calm = this.#running?.calm;
+    let done: string | undefined;
+    calm?.fold(shown);
+    try {
+      const started = await start();
+      done = what;
+      return started;
+    } finally {
+      calm?.unfold(done);
+    }
   }
 
   progress(text: ProgressText): Progress {

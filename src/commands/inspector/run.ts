@@ -100,24 +100,28 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       const fixture = await PodFixture.open({ admin, nodeName }, manifestDir, folder);
       if (fixture.isOwnFolder && plan.firstManifest !== undefined) await fixture.writeManifest(plan.firstManifest);
       await using _node = { [Symbol.asyncDispose]: () => own.takeAway() };
-      await using node = await startNode(
-        { context, clock, trace: inspectorTrace(trace, plan.levelOf) },
-        {
-          // `claim` has checked the name. A killed inspector's Node can stay Ready for a while.
-          plan: { ...joinPlan, takesOver: true },
-          kubeVersion,
-          target,
-          port: 0,
-          config: nodeConfiguration(
+      const networkFolder = await networkFolderOf(context.env, target.admin.server);
+      const start = () =>
+        startNode(
+          { context, clock, trace: inspectorTrace(trace, plan.levelOf) },
+          {
+            // `claim` has checked the name. A killed inspector's Node can stay Ready for a while.
+            plan: { ...joinPlan, takesOver: true },
             kubeVersion,
-            { staticPodPath: fixture.folder },
-            options.cri === undefined ? "simulated" : "real",
-          ),
-          networkFolder: await networkFolderOf(context.env, target.admin.server),
-          ...defined({ cri: options.cri }),
-          ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),
-        },
-      );
+            target,
+            port: 0,
+            config: nodeConfiguration(
+              kubeVersion,
+              { staticPodPath: fixture.folder },
+              options.cri === undefined ? "simulated" : "real",
+            ),
+            networkFolder,
+            ...defined({ cri: options.cri }),
+            ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),
+          },
+        );
+      // The kubelet's facts are the inspector's topic.
+      await using node = await context.folded("starting a node", `node ${nodeName} has started`, start, "kubelet");
       await own.mark(command, context.signal);
       await using kubeconfig = await openAdminKubeconfig(joinPlan.folder, target);
       const folderText = `${fixture.folder}${existsSync(fixture.folder) ? "" : ", which does not exist yet"}`;

@@ -88,7 +88,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
         return context.print(leaseResult(nodeName, nothing));
     }
     const join = { context, clock, trace, plan, kubeVersion, target, store };
-    const node = await prepareNode(join);
+    const node = await context.folded("starting a node", `node ${nodeName} has joined`, () => prepareNode(join));
     await using _agent = node.agent;
     const observer = new NodeObserver({ ...deps, client }, nodeName, { isOnlyWitness: !isNew });
     const shown = { agent: node.agent, observer, clock, kubeVersion };

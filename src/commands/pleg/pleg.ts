@@ -53,7 +53,8 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const kubeVersion = parseKubeVersion(options.kubeVersion ?? "1.25");
   const { clock, trace: own } = context.session(defined({ speed: options.speed }));
   const trace = traceOfNode(own, NODE_NAME);
-  await using target = await openRuntime({ clock, trace, random: context.random }, options.cri);
+  const open = () => openRuntime({ clock, trace, random: context.random }, options.cri);
+  await using target = await context.folded("starting a runtime", "the sample pods have started", open);
   await using client = await createCriClient(
     target.endpoint,
     { clock, trace, actor: "kubelet" },

@@ -1,6 +1,6 @@
 import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
 import { textWidth } from "../../util/text/text-width.js";
-import type { TraceEvent } from "../events.js";
+import type { Actor, TraceEvent } from "../events.js";
 import type { Level, TraceSink } from "../trace.js";
 import { asItIs } from "../translated.js";
 import { upstreamUrl } from "../upstream.js";
@@ -28,6 +28,8 @@ const MIN_WIDTH = 60;
 const HOLD_MS = 30;
 /** The kinds whose details are reasons, constants and upstream functions: `-v 1` shows them. */
 const FOLDED: ReadonlySet<TraceEvent["kind"]> = new Set(["step", "decision", "state"]);
+/** The kinds that no fold keeps. */
+const AT_ONCE: ReadonlySet<TraceEvent["kind"]> = new Set(["error", "event"]);
 
 interface Held {
   readonly event: TraceEvent;
@@ -46,6 +48,8 @@ export class CalmSink implements TraceSink {
   readonly #repeats = new Map<string, number>();
   readonly #fold: Fold;
   #held: Held | undefined;
+  /** the facts of a start, but for an actor's; undefined: none is running */
+  #start: { readonly facts: TraceEvent[]; readonly shown: Actor | undefined } | undefined;
   #lastActor = "";
 
   constructor(
@@ -61,7 +65,14 @@ export class CalmSink implements TraceSink {
 
   write(event: TraceEvent): void {
     this.#summary.add(event);
-    const isShown = event.level <= this.level && !isFolded(event);
+    this.#show(event);
+  }
+
+  #show(event: TraceEvent): void {
+    const start = event.level === 1 && !AT_ONCE.has(event.kind) ? this.#start : undefined;
+    const isKept = start !== undefined && start.shown !== event.actor;
+    if (isKept) start.facts.push(event);
+    const isShown = event.level <= this.level && !isFolded(event) && !isKept;
     const depth = this.#depths.depthOf(event, isShown);
     if (!isShown || this.#isRepeat(event) || this.#fold.take(event, this.#text(event))) return;
     const held = this.#held;
@@ -69,6 +80,23 @@ export class CalmSink implements TraceSink {
     this.flush();
     if (event.kind !== "step") this.#write(event, depth);
     else this.#held = { event, depth, timer: this.clock.timer(HOLD_MS, () => this.flush()) };
+  }
+
+  /** Keeps the facts of a start until `unfold`, but for errors, Events and those of an actor. */
+  fold(shown: Actor | undefined): void {
+    this.flush();
+    this.#start = { facts: [], shown };
+  }
+
+  /** Shows the facts since `fold` as one line. @param what has started; undefined: nothing, and each fact is shown */
+  unfold(what: string | undefined): void {
+    const { facts = [] } = this.#start ?? {};
+    this.#start = undefined;
+    const last = facts.at(-1);
+    if (last === undefined) return;
+    const text = `${what} (${facts.length} facts, which -v 1 shows)`;
+    if (what === undefined) for (const event of facts) this.#show(event);
+    else this.#write({ ...last, kind: "note", actor: "user", text } as TraceEvent, 0);
   }
 
   /** Writes the step that still waits for its answer, before another line is written. */

@@ -147,3 +147,24 @@ test("a narrow terminal gets the time and the actor on a line of their own", () 
   run.tell(renewed);
   assert.deepEqual(run.lines, ["  0.000 kubelet", "  ● Lease n: renewTime now"]);
 });
+
+test("a start is one line; errors, Events and the facts of one actor are shown, and a failed start is shown in full", () => {
+  const begin = () => {
+    const run = calm();
+    run.sink.fold("scheduler");
+    run.trace.step("kubelet", "Join", {}, () => run.tell(decision));
+    run.tell({ kind: "note", text: "more" }, { level: 2 });
+    run.tell({ ...decision, what: "its topic" }, { actor: "scheduler" });
+    run.tell({ kind: "error", message: "broken" });
+    return run;
+  };
+  const [good, bad, empty] = [begin(), begin(), calm()];
+  good.sink.unfold("node n has started");
+  bad.sink.unfold(undefined);
+  empty.sink.fold(undefined);
+  empty.sink.unfold("nothing");
+  const [topic, failure] = ["  0.000 scheduler  ◆ its topic", "  0.000 kubelet    ✗ broken"];
+  assert.deepEqual(good.lines, [topic, failure, "  0.000 user         node n has started (2 facts, which -v 1 shows)"]);
+  assert.deepEqual(bad.lines, [topic, failure, "  0.000 kubelet    ▸ Join  ◆ yes"]);
+  assert.deepEqual(empty.lines, [""]);
+});
