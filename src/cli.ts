@@ -89,5 +89,5 @@ function interruption(secrets: Secrets): AbortSignal {
 
 async function reportBug(stack: string, secrets: Secrets): Promise<void> {
   const { withSources } = await import("./util/stack-maps.js");
-  process.stderr.write(`kubelab has a bug: ${secrets.mask(await withSources(stack).catch(() => stack))}\n`);
+  process.stderr.write(`error: kubelab has a bug: ${secrets.mask(await withSources(stack).catch(() => stack))}\n`);
 }

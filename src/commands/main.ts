@@ -80,7 +80,7 @@ async function report(thrown: unknown, session: CliSession, argv: readonly strin
   }
   const { withSources } = await import("../util/stack-maps.js");
   const stack = await withSources(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  stderr.write(`${chalk.red("kubelab has a bug:")} ${printable(session.secrets.mask(stack))}\n`);
+  stderr.write(`${[chalk.red("error:"), "kubelab has a bug:", printable(session.secrets.mask(stack))].join(" ")}\n`);
   return EXIT_BUG;
 }
 

@@ -32,7 +32,7 @@ test("neither the report of a bug nor an error message shows a secret that the p
   const text = `cannot parse {"password": ${JSON.stringify(value)}, "auth": "${Buffer.from(`me:${value}`).toString("base64")}"}`;
   const bug = await reportOf(new SyntaxError(text), secrets);
   expect([bug.code, formsFound(bug.stderr, value)]).toEqual([70, []]);
-  expect(bug.stderr).toMatch(/^kubelab has a bug: SyntaxError: cannot parse \{"password": "\*{4}", /);
+  expect(bug.stderr).toMatch(/^error: kubelab has a bug: SyntaxError: cannot parse \{"password": "\*{4}", /);
   const expected = await reportOf(new LabError("FAILED", text, `try ${value}`), secrets);
   expect([expected.code, formsFound(expected.stderr, value)]).toEqual([1, []]);
 });

@@ -54,8 +54,8 @@ const wrong = [
   [["pleg", "--http", "127.0.0.999:0"], /expected an address of this machine/],
   [["pleg", "--version-only", "--duration", "1s"], /--version-only ends at once, and --duration applies only/],
   [["pleg", "--version-only", "--http", "0"], /--version-only ends at once, and --http applies only/],
-  [["exec", "nettool", "ls", "-l"], /unknown option '-l'\n\(write the command after --/],
-  [["exec", "serve", "x"], /too many arguments for 'serve': x\n\(add --help/],
+  [["exec", "nettool", "ls", "-l"], /unknown option '-l'\nWrite the command after --/],
+  [["exec", "serve", "x"], /too many arguments for 'serve': x\nAdd --help/],
   [["runtime", "images", "nonsense", "more"], /too many arguments for 'images': nonsense more\n/],
   [["journey", "web", "nonsense"], /too many arguments for 'journey': nonsense\n/],
   [["cluster", "up", "--kubeconfig", "x"], /--kubeconfig names another cluster.*\n.*cluster up --name/],
@@ -67,7 +67,7 @@ const wrong = [
   [["learn", "report", "--seed", "3"], /--seed is only for starting a lab/],
   [["learn", "start", "tour", "--yes", "--detach"], /--yes plays a lab to its end, and --detach leaves it/],
   [["cluster", "up", "--name", "../x"], /expected up to 40/],
-  [["pleg", "--period", "1s"], /unknown option '--period'\n\(add --help/],
+  [["pleg", "--period", "1s"], /unknown option '--period'\nAdd --help/],
   [
     ["lease", "--revive", "--duration", "1s"],
     /--duration is for a node that is kept Ready, and --revive ends by itself/,
@@ -82,6 +82,17 @@ for (const [argv, message] of wrong) {
     assert.doesNotMatch(stderr, /\n\s+at .*\.(ts|js):\d+/);
   });
 }
+
+test("on a terminal, an error of the command line looks like any other: a red word and a dim hint", async () => {
+  for (const [argv, hint] of [
+    [["lease", "--foo"], "Add --help for the flags."],
+    [["explain", "zzqq"], "List them: kubelab explain"],
+  ] as const) {
+    const { stderr } = await runInProcess([...argv], { typed: "", env: { TERM: "xterm-256color", FORCE_COLOR: "1" } });
+    assert.ok(stderr.startsWith("\u001b[31merror:\u001b[39m "), JSON.stringify(stderr));
+    assert.ok(stderr.endsWith(`\n\u001b[2m${hint}\u001b[22m\n`), JSON.stringify(stderr));
+  }
+});
 
 test("kubelab learn status and shell name the lab that does not run, and how to start it", async () => {
   for (const word of ["status", "shell"]) {

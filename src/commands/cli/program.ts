@@ -28,14 +28,21 @@ export async function buildProgram(argv: readonly string[], version: string, ses
   const say = await helpSentences(argv, session, isOnlyGlobal(argv) || undefined);
   const wanted = commandWord(argv);
   const sayUsage = await usageSentences(argv, session, wanted === "learn");
+  const { red, dim } = session.chalk("stderr");
+  // As other errors: a red word and a dim hint. A help without a command is neither.
+  const painted = (text: string) => {
+    const [said, word] = [sayUsage(text), sayUsage("error:")];
+    if (said.startsWith(word)) return red(word) + said.slice(word.length);
+    return /^.*--help.*\n$/.test(text) ? `${dim(said.trimEnd())}\n` : said;
+  };
   const program = new NamingCommand("kubelab")
     .description("A kubelet you can read: runs each chapter of how a node joins a cluster and prints every step.")
     .version(version)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(sayUsage(text)) })
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(painted(text)) })
     .configureHelp(say === undefined ? help : helpIn(say, help))
     .addHelpText("after", ({ command }) => ["", ...START.map((line) => inHelp(command, line))].join("\n"))
-    .showHelpAfterError("(add --help for the flags)")
+    .showHelpAfterError("Add --help for the flags.")
     .hook("preAction", (_program, action) => {
       handDown(program, action);
       const output = optionsOf<OutputOptions>(program, action);

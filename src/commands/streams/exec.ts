@@ -16,7 +16,7 @@ export function addExecCommand(command: Command, context: CliContext): void {
     )
     .argument("<pod>", "name of the pod; with --cri, name or ID of a container")
     .argument("<command...>", "the command, after --")
-    .showHelpAfterError("(write the command after --: kubelab exec POD -- ls -l; add --help for the flags)");
+    .showHelpAfterError("Write the command after --: kubelab exec POD -- ls -l. Add --help for the flags.");
   addExamples(
     command,
     "kubelab exec nettool -- ls -l /",
@@ -39,7 +39,7 @@ export function addExecCommand(command: Command, context: CliContext): void {
 function addServeCommand(exec: Command, context: CliContext): void {
   const command = exec
     .command("serve")
-    .showHelpAfterError("(add --help for the flags)")
+    .showHelpAfterError("Add --help for the flags.")
     .summary("keep the API server and the kubelet's server up for other clients")
     .description(
       "Starts an API server and a kubelet's server in front of a container runtime and keeps them up for kubectl, client-go or curl. Reports every request. The pods are the runtime's sandboxes at the start; the runtime is not changed.",
