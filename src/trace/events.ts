@@ -103,6 +103,8 @@ export interface DecisionFact {
   readonly constants?: readonly Constant[];
   /** what it changed in an object */
   readonly changes?: readonly Change[];
+  /** the numbers that it compared, as a table */
+  readonly compared?: Pick<TableFact, "columns" | "rows">;
   readonly upstream?: Upstream;
   /** the request that an API server decided about */
   readonly auditId?: string;

@@ -22,7 +22,25 @@ export function explain(profile: Profile, key: string, result: ScheduleResult): 
     parts.push(...filtered(result.rejections));
   }
   const what = result.outcome === "fits" ? `${key} goes to ${result.nodeName}` : `no node for ${key}`;
-  return { kind: "decision", what, why: parts.join("; "), upstream: UPSTREAM };
+  const compared = result.outcome === "no-nodes" ? {} : { compared: comparison(profile, result) };
+  return { kind: "decision", what, why: parts.join("; "), ...compared, upstream: UPSTREAM };
+}
+
+/** A row for each node: the filter that it did not pass and why, its scores, and their sum; the best node first. */
+function comparison(profile: Profile, result: Exclude<ScheduleResult, { readonly outcome: "no-nodes" }>) {
+  const filters = profile.filters.map(({ name }) => name).join(" ");
+  const all = result.outcome === "fits" ? result.scores : [];
+  const scored = [...all].sort((a, b) => b.total - a.total);
+  const fitting = result.outcome === "fits" && all.length === 0 ? result.feasible.map((node) => [node, ""]) : [];
+  const rows = [
+    ...scored.map(({ nodeName, byPlugin, total }) => [nodeName, "", ...[...byPlugin, total].map(String)]),
+    ...fitting,
+    ...[...result.rejections].map(([node, { plugin, reasons }]) => [node, `${plugin}: ${reasons.join(", ")}`]),
+  ];
+  return {
+    columns: ["node", filters, ...profile.scores.map(({ name }) => name), "score"],
+    rows: rows.slice(0, MAX_NAMED),
+  };
 }
 
 /** `TaintToleration + NodeAffinity + ...: node-2 300+0+91+99 = 490, node-1 ...`, the best first; equal ones leave the choice to chance. */

@@ -82,10 +82,15 @@ function trueFirst(a: boolean, b: boolean): number {
   return Number(b) - Number(a);
 }
 
-/** `default/web uses 1Gi, requests 100Mi, priority 0` */
-export function rankText({ pod, priority, usage, request }: RankedPod, resource: StarvedResource): string {
+/** `default/web`, `1Gi`, `100Mi`, `0`: its usage, empty without statistics, what it requests, its priority. */
+export function rankRow({ pod, priority, usage, request }: RankedPod, resource: StarvedResource): readonly string[] {
   const unit = resource === "memory" || resource === "ephemeral-storage" ? "bytes" : "count";
-  const used = usage === undefined ? "has no statistics" : `uses ${quantityOf(usage, unit)}`;
-  const requested = resource === "pids" ? "" : `, requests ${quantityOf(request, unit)}`;
-  return `${podText(pod)} ${used}${requested}, priority ${priority}`;
+  return [podText(pod), usage === undefined ? "" : quantityOf(usage, unit), quantityOf(request, unit), `${priority}`];
+}
+
+/** `default/web uses 1Gi, requests 100Mi, priority 0` */
+export function rankText(ranked: RankedPod, resource: StarvedResource): string {
+  const [pod, usage, request, priority] = rankRow(ranked, resource);
+  const used = usage === "" ? "has no statistics" : `uses ${usage}`;
+  return `${pod} ${used}${resource === "pids" ? "" : `, requests ${request}`}, priority ${priority}`;
 }

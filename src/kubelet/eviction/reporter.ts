@@ -6,7 +6,7 @@ import { counted } from "../../util/text/counted.js";
 import { KubeletObserver } from "../types/observer.js";
 import { podText } from "../types/pod-update.js";
 import type { Observation, Observations } from "./observations.js";
-import { type RankedPod, rankText } from "./ranking.js";
+import { type RankedPod, rankRow, rankText } from "./ranking.js";
 import {
   conditionOf,
   isHard,
@@ -96,6 +96,12 @@ export class EvictionReporter extends KubeletObserver {
       `rank ${counted(ranked.length, "pod")} to reclaim ${resource}`,
       `${[...order, ...more].join("; ")} (by ${criteria})`,
       "synchronize",
+      {
+        compared: {
+          columns: ["pod", "usage", "request", "priority"],
+          rows: ranked.slice(0, SHOWN_PODS).map((one) => rankRow(one, resource)),
+        },
+      },
     );
   }
 

@@ -1,4 +1,4 @@
-import type { Constant } from "../../trace/events.js";
+import type { Constant, DecisionFact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 
@@ -16,9 +16,18 @@ export abstract class KubeletObserver {
     what: string,
     why: string,
     func?: string,
-    { level, constants, file }: Details & { readonly constants?: readonly Constant[] | undefined } = {},
+    {
+      level,
+      constants,
+      compared,
+      file,
+    }: Details & {
+      readonly constants?: readonly Constant[] | undefined;
+      readonly compared?: DecisionFact["compared"];
+    } = {},
   ): string {
-    const fact = { kind: "decision", what, why, ...defined({ constants }), ...this.#upstream(func, file) } as const;
+    const details = { ...defined({ constants, compared }), ...this.#upstream(func, file) };
+    const fact = { kind: "decision", what, why, ...details } as const;
     return this.trace.emit(fact, { actor: "kubelet", ...defined({ level }) }).id;
   }
 

@@ -16,6 +16,7 @@ const isUpstream: Check = (value) => isRecord(value) && isText(value["file"]) &&
 const isConstant: Check = (value) =>
   isRecord(value) && isText(value["name"]) && isText(value["value"]) && optional(isText)(value["release"]);
 const isChange: Check = (value) => isRecord(value) && isText(value["op"]) && isText(value["path"]);
+const isTable: Check = (value) => isRecord(value) && isTexts(value["columns"]) && listOf(isTexts)(value["rows"]);
 const isStoryStep: Check = (value) =>
   isRecord(value) &&
   isText(value["fact"]) &&
@@ -78,6 +79,7 @@ const FIELDS: { readonly [Kind in Fact["kind"]]: Fields<Omit<FactOf<Kind>, "kind
     why: isText,
     constants: optional(listOf(isConstant)),
     changes: optional(listOf(isChange)),
+    compared: optional(isTable),
     upstream: optional(isUpstream),
     auditId: optional(isText),
   },

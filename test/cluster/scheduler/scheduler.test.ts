@@ -148,6 +148,15 @@ describe("the choice of a node", () => {
       "default/second goes to n2: scores of TaintToleration + NodeAffinity + NodeResourcesFit + PodTopologySpread + InterPodAffinity + NodeResourcesBalancedAllocation + ImageLocality: n2 300+0+75+0+0+100+0 = 475, n1 300+0+25+0+0+100+0 = 425; NodeUnschedulable filtered out n3: node(s) were unschedulable",
     ]);
     assert.ok(only(lab.facts, "decision").every(({ actor }) => actor === "scheduler"));
+    const [first, second] = only(lab.facts, "decision").map(({ compared }) => compared);
+    assert.deepEqual(first?.rows, [["n1", ""]]);
+    assert.deepEqual(second?.rows, [
+      ["n2", "", "300", "0", "75", "0", "0", "100", "0", "475"],
+      ["n1", "", "300", "0", "25", "0", "0", "100", "0", "425"],
+      ["n3", "NodeUnschedulable: node(s) were unschedulable"],
+    ]);
+    assert.match(second?.columns[1] ?? "", /^NodeUnschedulable NodeName TaintToleration /);
+    assert.deepEqual(second?.columns.slice(2, 4), ["TaintToleration", "NodeAffinity"]);
   });
 
   test.each([

@@ -167,6 +167,14 @@ describe("memory", () => {
     expect(ranked).toMatchObject({
       what: "rank 3 pods to reclaim memory",
       why: "1. default/leaky uses 3Gi, requests 0, priority 0; 2. default/small uses 1Gi, requests 0, priority 0; 3. default/modest uses 1Gi, requests 1Gi, priority 0 (by usage above request, then priority, then by how much)",
+      compared: {
+        columns: ["pod", "usage", "request", "priority"],
+        rows: [
+          ["default/leaky", "3Gi", "0", "0"],
+          ["default/small", "1Gi", "0", "0"],
+          ["default/modest", "1Gi", "1Gi", "0"],
+        ],
+      },
     });
     expect(node.reclaimed).toEqual([]);
   });
