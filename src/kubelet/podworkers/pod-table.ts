@@ -106,6 +106,7 @@ export class PodTable {
   completeWorkQueueNext(podUid: string): void {
     const worker = this.workers.get(podUid);
     const status = this.statuses.get(podUid);
+    if (worker !== undefined) this.observer.completes(worker.pod, worker.undelivered);
     if (worker?.undelivered !== undefined) {
       worker.queue.push(worker.undelivered);
       worker.undelivered = undefined;

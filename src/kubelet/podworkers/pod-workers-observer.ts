@@ -45,6 +45,15 @@ export class PodWorkersObserver extends KubeletObserver {
     this.decision(`merge the update of ${podText(pod)} (${updateType})`, why, "UpdatePod", { level: 2 });
   }
 
+  /** @param next the update that has waited; undefined: the worker is idle */
+  completes(pod: V1Pod, next: PodWork | undefined): void {
+    const text =
+      next === undefined
+        ? `the worker of ${podText(pod)} is idle: no update waits`
+        : `pass the waiting update of ${podText(pod)} (${next.updateType}) to its worker`;
+    this.note(text, 3, "completeWorkQueueNext");
+  }
+
   cancels(pod: V1Pod): void {
     const why = "it must end, or end sooner than before";
     this.decision(`cancel the running sync of ${podText(pod)}`, why, "UpdatePod");

@@ -104,15 +104,23 @@ describe("waiting for the cache", () => {
   });
 
   test("updates that come meanwhile are merged, and the newest is delivered", async () => {
-    const { workers, seen, facts } = start();
+    const { workers, seen, facts, clock } = start();
     for (const name of ["1", "2", "3"]) {
       workers.updatePod({ pod: makePod("a", { metadata: { labels: { rev: name } } }), updateType: "update" });
     }
     await settle();
     expect(workers.views()[0]?.pending).toMatchObject({ merged: 2, pod: { metadata: { labels: { rev: "3" } } } });
     expect(only(facts, "decision").some(({ what }) => what.startsWith("merge the update of default/a"))).toBe(true);
+    const ends = () =>
+      only(facts, "note").flatMap(({ text }) => (/^the worker|^pass the waiting/.test(text) ? [text] : []));
+    expect(ends()).toEqual([]);
     seen("uid-a");
     await settle();
+    expect(ends()).toEqual(["pass the waiting update of default/a (update) to its worker"]);
+    await clock.advance(1);
+    seen("uid-a");
+    await settle();
+    expect(ends().slice(1)).toEqual(["the worker of default/a is idle: no update waits"]);
     await workers.close();
   });
 
