@@ -1,7 +1,7 @@
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
 
 type Options = Partial<
-  Pick<TraceEvent, "actor" | "level" | "causedBy" | "origin" | "every" | "pod" | "instance" | "atMs">
+  Pick<TraceEvent, "actor" | "level" | "causedBy" | "origin" | "every" | "pod" | "instance" | "chapter" | "atMs">
 >;
 
 /** Facts of a run, with ids and times that count up. */

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { ChapterPanel } from "./chapters/panel.js";
 import { Player } from "./controls/player.js";
 import { Toolbar, Views } from "./controls/toolbar.js";
 import { Details } from "./details/details.js";
@@ -33,6 +34,7 @@ export function App({ state, live }: AppProps) {
   const isStory = state.view.value === "story";
   const hasStage = !isStory || !isNarrow.value;
   const text = [<Strip key="strip" state={state} />, <Side key="side" state={state} live={live} />];
+  const hasChapter = state.isPictureShown.value && state.shownChapter.value !== undefined;
   const connection = live?.connection.value;
   const isStopped = connection === "ended" || connection === "lost" || connection === "refused";
   return (
@@ -43,9 +45,10 @@ export function App({ state, live }: AppProps) {
           {!isStory && <Timeline state={state} />}
           {isStory ? <PlotList state={state} opened={isNarrow.value ? text : undefined} /> : <Sequence state={state} />}
         </div>
-        <div class={state.isPictureShown.value ? "stage" : "stage pictureless"}>
+        <div class={`stage${state.isPictureShown.value ? "" : " pictureless"}${hasChapter ? " chaptered" : ""}`}>
           {hasStage && text[0]}
           {state.isPictureShown.value && <Picture state={state} isNarrow={isNarrow.value} />}
+          {hasChapter && <ChapterPanel state={state} />}
           <Player state={state} />
           <div class="below">
             {isStory && <Timeline state={state} />}

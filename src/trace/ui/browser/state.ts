@@ -1,11 +1,13 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { EmbeddedFact } from "../facts.js";
 import type { LiveKey } from "../live-protocol.js";
+import type { Chapter } from "./chapters/chapter.js";
+import { Moment } from "./chapters/moment.js";
+import { Scene } from "./chapters/scene.js";
 import { type Filter, filterSteps, NO_FILTER } from "./filter.js";
 import { readLanguage } from "./language.js";
 import { type FoldedRows, foldRows } from "./list/fold.js";
 import { Cluster } from "./picture/cluster.js";
-import { Moment } from "./picture/moment.js";
 import { keyOf, type Thing } from "./picture/things.js";
 import type { Plot } from "./plot.js";
 import type { Repeat } from "./repeats.js";
@@ -37,6 +39,9 @@ export interface Chain {
 /** The cluster at one moment. */
 export interface Picture {
   readonly cluster: Cluster;
+  readonly scene: Scene;
+  /** after all facts so far */
+  readonly now: Scene;
   /** everything that appears in the trace, each with its place in the picture */
   readonly ever: Cluster;
   /** undefined: after all steps up to now */
@@ -173,17 +178,28 @@ export class PageState {
   });
 
   /** all facts so far, in the order in which they came */
-  readonly #now = new Cluster();
+  readonly #now = new Scene();
   readonly #ever = new Cluster(true);
   readonly #moment = new Moment();
 
   readonly picture = computed<Picture>(() => {
     this.revision.value;
     const after = this.isFollowing.value ? undefined : this.selected.value;
-    const ever = this.#ever;
-    if (after === undefined) return { cluster: this.#now, ever, after };
+    const [now, ever] = [this.#now, this.#ever];
+    if (after === undefined) return { cluster: now.cluster, scene: now, now, ever, after };
     const { steps } = this.story;
-    return { cluster: this.#moment.after(steps, steps.indexOf(after) + 1), ever, after };
+    const scene = this.#moment.after(steps, steps.indexOf(after) + 1);
+    return { cluster: scene.cluster, scene, now, ever, after };
+  });
+
+  /** that the reader wants to see */
+  readonly chosenChapter = signal<Chapter | undefined>(undefined);
+
+  /** the chosen one, else that of the command, else that of the selected step; undefined for a trace without chapters */
+  readonly shownChapter = computed<Chapter | undefined>(() => {
+    const { scene, now } = this.picture.value;
+    const main = now.main !== undefined && now.models.has(now.main) ? now.main : undefined;
+    return this.chosenChapter.value ?? main ?? scene.latest ?? now.latest;
   });
 
   /** The first facts of a file, while the browser still reads. */

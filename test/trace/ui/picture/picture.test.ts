@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { Moment } from "../../../../src/trace/ui/browser/chapters/moment.js";
 import { messageName } from "../../../../src/trace/ui/browser/message-name.js";
 import type { Container, Pod } from "../../../../src/trace/ui/browser/picture/cluster.js";
 import { FLIGHT_MS, Flights } from "../../../../src/trace/ui/browser/picture/flights.js";
 import { type Message, messageOf } from "../../../../src/trace/ui/browser/picture/messages.js";
-import { Moment } from "../../../../src/trace/ui/browser/picture/moment.js";
 import { containerStatus, nodeStatus, podStatus } from "../../../../src/trace/ui/browser/picture/status.js";
 import { concerns, keyOf, type Thing, thingWords } from "../../../../src/trace/ui/browser/picture/things.js";
 import { wireAround, wireBetween } from "../../../../src/trace/ui/browser/picture/wire.js";
@@ -101,7 +101,8 @@ test("moment: forward, back, and after a late fact, it is the cluster of exactly
   const { steps } = podStory();
   const moment = new Moment();
   const seen = (list: typeof steps, count: number) => {
-    const { pods, nodes, count: facts } = moment.after(list, count);
+    const { cluster, count: facts } = moment.after(list, count);
+    const { pods, nodes } = cluster;
     return [facts, [...pods.keys()].join(), [...nodes.keys()].join()];
   };
   assert.deepEqual(seen(steps, 2), [2, "", ""]);

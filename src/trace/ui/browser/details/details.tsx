@@ -8,10 +8,10 @@ import { say } from "../language.js";
 import { Sign } from "../marks.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
-import { Table } from "../table.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
 import { type Change, diffObjects } from "./diff.js";
 import { Legend } from "./legend.js";
+import { Table } from "./table.js";
 import { versionsAround } from "./versions.js";
 
 /** All details of the selected step. */

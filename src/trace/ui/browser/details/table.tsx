@@ -1,4 +1,4 @@
-import { printable } from "../../terminal/text.js";
+import { printable } from "../../../terminal/text.js";
 
 interface TableProps {
   readonly title: string;

@@ -1,6 +1,6 @@
 import { printable } from "../../../terminal/text.js";
+import { Table } from "../details/table.js";
 import { say } from "../language.js";
-import { Table } from "../table.js";
 import type { Connection, Live } from "./live.js";
 
 const WORDS: Readonly<Record<Connection, string>> = {

@@ -67,12 +67,10 @@ interface NodeBoxProps extends PodsProps {
   readonly node: Node;
   /** Unix ms */
   readonly nowMs: number;
-  /** how long a node can be silent; undefined: no fact says it */
-  readonly graceMs: number | undefined;
 }
 
 /** A node with its kubelet, its runtime, its kube-proxy and its pods. */
-export function NodeBox({ state, node, cluster, nowMs, graceMs, pods, density }: NodeBoxProps) {
+export function NodeBox({ state, node, cluster, nowMs, pods, density }: NodeBoxProps) {
   const { name } = node;
   // It may not have had its name yet.
   const now = cluster.nodes.get(name) ?? cluster.nodes.get("");
@@ -95,14 +93,6 @@ export function NodeBox({ state, node, cluster, nowMs, graceMs, pods, density }:
         </ThingButton>
         <StatusWords status={status} />
         <span class="sub">{leaseWords(now, nowMs)}</span>
-        {graceMs !== undefined && now?.renewTime !== undefined && (
-          // What is left of the grace period.
-          <meter
-            title={say("{1} s of silence are allowed", graceMs / 1000)}
-            max={graceMs}
-            value={Math.max(0, graceMs - (nowMs - Date.parse(now.renewTime)))}
-          />
-        )}
       </div>
       <div class="node-parts">
         {node.hasKubelet && part("kubelet", now?.hasKubelet !== true)}
@@ -223,14 +213,7 @@ function PodCard({ state, pod, now }: PodProps) {
       </ThingButton>
       <StatusWords status={status} />
       {[...pod.containers.keys()].map((name) => (
-        <ContainerChip
-          key={name}
-          state={state}
-          pod={pod}
-          name={name}
-          container={now?.containers.get(name)}
-          hasPleg={pod.containers.get(name)?.states.pleg !== undefined}
-        />
+        <ContainerChip key={name} state={state} pod={pod} name={name} container={now?.containers.get(name)} />
       ))}
     </div>
   );
@@ -242,17 +225,11 @@ interface ContainerChipProps {
   readonly name: string;
   /** undefined: it does not exist */
   readonly container: Container | undefined;
-  /** the trace has relists of it */
-  readonly hasPleg: boolean;
 }
 
-/** What the runtime has, and below it what PLEG knows: they differ until the next relist. */
-function ContainerChip({ state, pod, name, container, hasPleg }: ContainerChipProps) {
+function ContainerChip({ state, pod, name, container }: ContainerChipProps) {
   const { tone, words } = container === undefined ? NOT_THERE : containerStatus(container);
   const thing: Thing = { kind: "container", name: `${pod.name}/${name}` };
-  const { runtime, pleg } = container?.states ?? {};
-  const known = pleg ?? "–";
-  const isLate = runtime !== undefined && runtime.split(" ", 1)[0] !== known;
   return (
     <ThingButton
       state={state}
@@ -266,7 +243,6 @@ function ContainerChip({ state, pod, name, container, hasPleg }: ContainerChipPr
         </span>{" "}
         {name} <span class="sub">{words}</span>
       </span>
-      {hasPleg && <span class={isLate ? "known late" : "known"}>{say("PLEG knows: {1}", known)}</span>}
     </ThingButton>
   );
 }

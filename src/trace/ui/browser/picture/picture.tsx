@@ -101,7 +101,6 @@ function ClusterField({ state, isNarrow }: PictureProps) {
             node={node}
             cluster={cluster}
             nowMs={nowMs}
-            graceMs={ever.graceMs}
             pods={pods.get(node.name) ?? []}
             density={density}
           />

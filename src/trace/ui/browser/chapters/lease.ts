@@ -1,0 +1,66 @@
+import { english, say } from "../language.js";
+import { type Block, type Chapter, funcIn, lastWord, wayOf } from "./chapter.js";
+
+/** A node, and what follows when it falls silent. */
+interface Silence {
+  readonly node: string;
+  readonly isUnknown: boolean;
+  /** `node.kubernetes.io/unreachable:NoExecute` */
+  readonly taints: readonly string[];
+  /** the time after which pods are deleted, by pod */
+  readonly leaving: ReadonlyMap<string, string>;
+  readonly deleted: ReadonlySet<string>;
+}
+
+const NONE: Silence = { node: "", isUnknown: false, taints: [], leaving: new Map(), deleted: new Set() };
+
+/** Lease: the time that runs out, then Unknown, the taint, and the pods that leave. */
+export const lease: Chapter<Silence> = {
+  id: "lease",
+  title: "Lease",
+  commands: ["lease"],
+  read(model, event) {
+    if (event.kind === "state") {
+      const [what, node] = [english(event.what), lastWord(event.subject)];
+      const isBack = what === "renewTime" && model?.isUnknown === true && model.node === node;
+      if (isBack || (what === "renewTime" && model === undefined)) return { ...NONE, node };
+      const isUnknown = what === "Ready" && event.to.startsWith("Unknown") && model?.isUnknown === false;
+      return isUnknown ? { ...NONE, node, isUnknown } : model;
+    }
+    if (model?.isUnknown !== true) return model;
+    const { pod = "" } = event;
+    if (event.kind === "event" && event.reason === "TaintManagerEviction" && model.leaving.has(pod))
+      return { ...model, deleted: new Set(model.deleted).add(pod) };
+    if (event.kind !== "decision") return model;
+    if (funcIn(event, "taint_eviction.go") === "processPodOnNode" && pod !== "")
+      return { ...model, leaving: new Map(model.leaving).set(pod, /\d+ s/.exec(event.what)?.[0] ?? "0 s") };
+    const isOfNodes = funcIn(event, "node_lifecycle_controller.go") !== undefined;
+    const taint = isOfNodes ? /node\.kubernetes\.io\/unreachable:No\w+/.exec(event.what)?.[0] : undefined;
+    return taint === undefined || model.taints.includes(taint) ? model : { ...model, taints: [...model.taints, taint] };
+  },
+  draw(now = NONE, ever, { nowMs, cluster, ever: { graceMs } }) {
+    const silentMs = Math.max(0, nowMs - Date.parse(cluster.nodes.get(ever.node)?.renewTime ?? ""));
+    const isReached = !Number.isNaN(silentMs);
+    const renewed = { text: isReached ? say("Lease renewed {1} s ago", (silentMs / 1000).toFixed(0)) : "" };
+    const way = wayOf([
+      {
+        title: say("node {1} renews its Lease", ever.node),
+        isReached,
+        ...renewed,
+        ...(isReached && silentMs >= (graceMs ?? Number.POSITIVE_INFINITY) ? { tone: "bad" } : {}),
+      },
+      ...(ever.isUnknown ? [{ title: say("Ready becomes Unknown"), isReached: now.isUnknown }] : []),
+      ...ever.taints.map((taint) => ({ title: say("taint"), code: taint, isReached: now.taints.includes(taint) })),
+      ...[...ever.leaving].map(([pod, after]) => ({
+        title: say("pod {1}", pod),
+        text: now.deleted.has(pod) ? say("deleted") : say("to be deleted in {1}", after),
+        isReached: now.leaving.has(pod),
+        ...(now.deleted.has(pod) ? { tone: "gone" as const } : {}),
+      })),
+    ]);
+    if (graceMs === undefined || !isReached) return [way];
+    const left = Math.max(0, graceMs - silentMs);
+    const text = say("{1} s of {2} s are left", (left / 1000).toFixed(0), graceMs / 1000);
+    return [{ kind: "meter", text, ms: left, maxMs: graceMs } satisfies Block, way];
+  },
+};

@@ -1,0 +1,110 @@
+import type { TraceEvent } from "../../../events.js";
+import { say } from "../language.js";
+import { type Chapter, lastWord, type Mark, wayOf } from "./chapter.js";
+
+/** What the API server decided at a station, the last time. */
+interface Visit {
+  readonly what: string;
+  readonly why: string;
+  readonly count: number;
+}
+
+/** One request on its way through the API server. */
+interface Chain {
+  /** `POST /api/v1/namespaces/default/pods` */
+  readonly title: string;
+  /** by station, in the order in which they were reached */
+  readonly visits: ReadonlyMap<string, Visit>;
+}
+
+interface Requests {
+  /** by audit ID */
+  readonly recent: ReadonlyMap<string, Chain>;
+  /** the audit ID of the command's own request, else of the latest one */
+  readonly shown: string;
+  readonly isOwn: boolean;
+}
+
+const NEW: Chain = { title: "", visits: new Map() };
+/** Requests overlap; earlier ones are forgotten. */
+const MAX_RECENT = 12;
+
+/** The stations in their order, and upstream's functions that facts about them mirror. */
+const STATIONS: readonly (readonly [station: string, funcs: RegExp, isOfReads?: true])[] = [
+  ["authentication", /^WithAuthentication$/, true],
+  ["authorization", /^With(?:Authorization|Impersonation)$/, true],
+  ["decoding and defaults", /^(?:NegotiateInputSerializer|codec\.Decode|patcher\.applyPatch)$/],
+  ["mutating admission", /^chainAdmissionHandler\.Admit$/],
+  ["validation", /^strategy\.Validate(?:Update)?$/],
+  ["validating admission", /^chainAdmissionHandler\.Validate$/],
+  ["storage", /^(?:Create|GuaranteedUpdate|conditionalDelete|Get|List|DryRunnableStorage)$/, true],
+  ["answer", /^WriteObjectNegotiated$/, true],
+];
+
+/** A request's way through the API server: stations, the transaction, and where it was refused. */
+export const request: Chapter<Requests> = {
+  id: "request",
+  title: "Request",
+  commands: ["request"],
+  read(model, event) {
+    const auditId = auditIdOf(event);
+    const { recent = new Map<string, Chain>(), shown = auditId, isOwn = false } = model ?? {};
+    const before = recent.get(auditId) ?? NEW;
+    if (event.kind === "request") {
+      const isCommands = event.actor === "user" && event.chapter !== undefined && !/[?&]watch=/.test(event.path);
+      if (!isCommands) return model;
+      const title = `${event.method} ${event.path.replace(/\?.*/, "")}`;
+      return { recent: keep(recent, auditId, { ...before, title }), shown: auditId, isOwn: true };
+    }
+    const after = event.kind === "decision" && auditId !== "" ? visit(before, event) : before;
+    if (after === before) return model;
+    return { recent: keep(recent, auditId, after), shown: isOwn ? shown : auditId, isOwn };
+  },
+  draw(now, ever, { event }) {
+    const selected = event === undefined ? "" : auditIdOf(event);
+    const auditId = now?.recent.has(selected) ? selected : (now?.shown ?? ever.shown);
+    const chain = now?.recent.get(auditId) ?? NEW;
+    const whole = ever.recent.get(auditId) ?? chain;
+    const isRead = whole.title.startsWith("GET ");
+    const status = Number(/\d{3}/.exec(whole.visits.get("answer")?.what ?? "")?.[0] ?? 0);
+    const refusedBy = status < 400 ? undefined : [...whole.visits.keys()].filter((one) => one !== "answer").at(-1);
+    const stations = STATIONS.filter(([, , isOfReads]) => !isRead || isOfReads).map(([station]) => {
+      const found = chain.visits.get(station);
+      const isBad = found !== undefined && refusedBy !== undefined && (station === "answer" || station === refusedBy);
+      const isSkipped = refusedBy !== undefined && !whole.visits.has(station);
+      const words = isSkipped
+        ? { text: say("not reached") }
+        : wordsOf(station, found ?? whole.visits.get(station), isBad);
+      const tone: Pick<Mark, "tone"> | undefined = isBad ? { tone: "bad" } : isSkipped ? { tone: "gone" } : undefined;
+      return { title: say(station), isReached: found !== undefined, ...words, ...tone };
+    });
+    return [{ kind: "line", text: whole.title, tone: "now" }, wayOf(stations)];
+  },
+};
+
+function auditIdOf(event: TraceEvent): string {
+  return ("auditId" in event ? event.auditId : undefined) ?? "";
+}
+
+function visit(chain: Chain, { what, why, upstream }: Extract<TraceEvent, { readonly kind: "decision" }>): Chain {
+  const func = upstream?.file.startsWith("staging/src/k8s.io/apiserver/") ? upstream.func : "";
+  if (func === "WithRequestInfo") return { ...chain, title: why };
+  const station = STATIONS.find(([, funcs]) => funcs.test(func))?.[0];
+  if (station === undefined) return chain;
+  const count = (chain.visits.get(station)?.count ?? 0) + 1;
+  return { ...chain, visits: new Map(chain.visits).set(station, { what, why, count }) };
+}
+
+function keep(recent: ReadonlyMap<string, Chain>, auditId: string, chain: Chain): ReadonlyMap<string, Chain> {
+  return new Map([...recent].filter(([one]) => one !== auditId).slice(1 - MAX_RECENT)).set(auditId, chain);
+}
+
+function wordsOf(station: string, visit: Visit | undefined, isBad: boolean): Partial<Mark> {
+  if (visit === undefined) return {};
+  const { what, why, count } = visit;
+  if (station === "storage") return { code: what, text: why };
+  if (isBad) return { text: `${what}: ${why}` };
+  return {
+    text: station === "mutating admission" && count > 1 ? say("{1} and {2} more", lastWord(what), count - 1) : what,
+  };
+}

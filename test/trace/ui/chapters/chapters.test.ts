@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import type { TraceEvent } from "../../../../src/trace/events.js";
+import { translated } from "../../../../src/trace/translated.js";
+import type { Block } from "../../../../src/trace/ui/browser/chapters/chapter.js";
+import { CHAPTERS } from "../../../../src/trace/ui/browser/chapters/registry.js";
+import { Scene } from "../../../../src/trace/ui/browser/chapters/scene.js";
+import words from "../../../../src/trace/ui/browser/content/words.zh.json" with { type: "json" };
+import { Cluster } from "../../../../src/trace/ui/browser/picture/cluster.js";
+import { factLine, parseFacts } from "../../../../src/trace/ui/facts.js";
+import { zh } from "../../../../src/util/i18n/sentences/zh.js";
+import { Sentences } from "../../../../src/util/i18n/sentences.js";
+import {
+  bootstrapFacts,
+  evictionFacts,
+  execFacts,
+  leaseFacts,
+  plegFacts,
+  podWorkerFacts,
+  requestFacts,
+  schedulerFacts,
+} from "./chapter-facts.js";
+
+const SIGNS = { done: "+", now: "*", ahead: "-", bad: "!", gone: "x" };
+
+/** `* the way's station: text, code`; a slot: `* name: what waits > what its worker does` */
+function linesOf(block: Block): string[] {
+  switch (block.kind) {
+    case "line":
+      return [`${SIGNS[block.tone]} ${[block.text, block.sub].filter(Boolean).join(" | ")}`];
+    case "meter":
+      return [`${block.ms / 1000} of ${block.maxMs / 1000}: ${block.text}`];
+    case "way":
+      return block.marks.map(({ tone, title, text, code }) =>
+        tone === "ahead" ? `- ${title}` : `${SIGNS[tone]} ${[title, text, code].filter(Boolean).join(" | ")}`,
+      );
+    case "slots":
+      return block.slots.map(({ tone, name, waiting, doing }) => `${SIGNS[tone]} ${name}: ${waiting} > ${doing}`);
+    case "table":
+      return block.rows.map(
+        ({ tone, cells }) =>
+          `${SIGNS[tone]} ${cells.map((one) => (typeof one === "string" ? one : `${one.text} (${one.share.toFixed(2)})`)).join(" | ")}`,
+      );
+  }
+}
+
+/** A chapter's picture after the first facts of a trace. */
+function pictureOf(id: string, events: readonly TraceEvent[], count: number): string[] {
+  const [scene, all, ever] = [new Scene(), new Scene(), new Cluster(true)];
+  const facts = parseFacts(events.map(factLine).join(""));
+  for (const [i, { event, bodies }] of facts.entries()) {
+    if (i < count) scene.add(event, bodies);
+    all.add(event, bodies);
+    ever.add(event, bodies);
+  }
+  const chapter = CHAPTERS.find((one) => one.id === id) ?? assert.fail(id);
+  const event = facts[count - 1]?.event;
+  const at = { nowMs: event?.atMs ?? 0, cluster: scene.cluster, ever, event };
+  return chapter.draw(scene.models.get(chapter), all.models.get(chapter), at).flatMap(linesOf);
+}
+
+const FILTERS = "+ ";
+const pictures: readonly (readonly [
+  id: string,
+  facts: () => TraceEvent[],
+  moments: readonly (readonly [count: number, ...lines: string[]])[],
+])[] = [
+  [
+    "pod-workers",
+    podWorkerFacts,
+    [
+      [0, "- default/web: no update waits > does not exist yet"],
+      [1, "* default/web: no update waits > waits for a status newer than its last sync"],
+      [3, "* default/web: no update waits > syncPod runs: create"],
+      [4, "* default/web: 1 update waits: sync > syncPod runs: create"],
+      [5, "* default/web: 3 updates merged into the newest: reconcile > syncPod runs: create"],
+      [6, "* default/web: no update waits > waits for a status newer than its last sync"],
+      [7, "* default/web: no update waits > syncPod runs: the newest of 3 updates"],
+      [8, "+ default/web: no update waits > is idle"],
+    ],
+  ],
+  [
+    "bootstrap",
+    bootstrapFacts,
+    [
+      [
+        1,
+        "- The kubelet holds no credential yet.",
+        "+ bootstrap token abcdef.**** | the API server trusts it: it has this Secret | kube-system/bootstrap-token-abcdef",
+        "- private key",
+        "- certificate signing request",
+        "- approved",
+        "- signed by the cluster's CA",
+        "- client certificate system:node:node-1",
+      ],
+      [
+        5,
+        "* The kubelet is system:bootstrap:abcdef",
+        "* bootstrap token abcdef.**** | the API server trusts it: it has this Secret | kube-system/bootstrap-token-abcdef",
+        "+ private key | /n/kubelet.key: generated, readable by its owner only",
+        "+ certificate signing request | asked with the token | node-csr-abc",
+        "+ approved | it may",
+        "- signed by the cluster's CA",
+        "- client certificate system:node:node-1",
+      ],
+      [
+        9,
+        "* The kubelet is system:node:node-1",
+        "x bootstrap token abcdef.**** | deleted: nobody can join with it | kube-system/bootstrap-token-abcdef",
+        "+ private key | /n/kubelet.key: generated, readable by its owner only",
+        "+ certificate signing request | asked with the token | node-csr-abc",
+        "+ approved | it may",
+        "+ signed by the cluster's CA | valid until 2027-01-01T00:00:00Z",
+        "* client certificate system:node:node-1 | the API server trusts it: its CA signed it | /n/kubelet.pem",
+      ],
+    ],
+  ],
+  [
+    "hops",
+    execFacts,
+    [
+      [
+        2,
+        "+ client → API server | POST /api/v1/namespaces/default/pods/nettool/exec?command=date&container=nettool&stdout=true",
+        "* API server → kubelet | POST https://127.0.0.1:10250/exec/default/nettool/nettool?command=date&output=1",
+        "- the kubelet serves",
+        "- kubelet → runtime, by gRPC",
+        "- kubelet → streaming server of the runtime",
+        "- the connection carries the streams",
+        "- the connection has ended",
+      ],
+      [
+        7,
+        "+ client → API server | POST /api/v1/namespaces/default/pods/nettool/exec?command=date&container=nettool&stdout=true",
+        "+ API server → kubelet | POST https://127.0.0.1:10250/exec/default/nettool/nettool?command=date&output=1",
+        "+ the kubelet serves | POST /exec/default/nettool/nettool",
+        "+ kubelet → runtime, by gRPC | RuntimeService/Exec → OK",
+        "+ kubelet → streaming server of the runtime | http://127.0.0.1:4000/exec/q1****",
+        "+ the connection carries the streams | upgraded to SPDY/3.1, v4.channel.k8s.io",
+        "* the connection has ended | ended: 173 bytes to the runtime, 209 bytes from it",
+      ],
+    ],
+  ],
+  [
+    "eviction",
+    evictionFacts,
+    [
+      [0, "- The node has enough of everything.", "-  | default/mild", "-  | default/bold", "-  | default/steady"],
+      [
+        2,
+        "! memory.available is below its threshold of 100Mi | 75Mi of 1Gi are available, and 100Mi must be; a hard threshold: act at once",
+        "! 1. | default/mild | 130Mi (0.46) | 50Mi | yes | 0 | goes first",
+        "+ 2. | default/bold | 240Mi (0.86) | 50Mi | yes | 1000 | ",
+        "+ 3. | default/steady | 280Mi (1.00) | 300Mi | no | 0 | ",
+      ],
+      [
+        3,
+        "! memory.available is below its threshold of 100Mi | 75Mi of 1Gi are available, and 100Mi must be; a hard threshold: act at once",
+        "x 1. | default/mild | 130Mi (0.46) | 50Mi | yes | 0 | evicted",
+        "+ 2. | default/bold | 240Mi (0.86) | 50Mi | yes | 1000 | ",
+        "+ 3. | default/steady | 280Mi (1.00) | 300Mi | no | 0 | ",
+      ],
+    ],
+  ],
+  [
+    "scheduler",
+    schedulerFacts,
+    [
+      [
+        1,
+        "- no pod was scheduled yet",
+        "- node-2",
+        "- node-1",
+        "- node-3",
+        `${FILTERS}The filters, in their order: NodeName, TaintToleration`,
+      ],
+      [
+        2,
+        "* default/web goes to node-2",
+        "* ➜ node-2 | ✓ passed | 200 (1.00) | NodeAffinity 200",
+        "+ node-1 | ✓ passed | 50 (0.25) | ImageLocality 50",
+        "! node-3 | ✕ TaintToleration: node(s) had untolerated taint {a: b}",
+        `${FILTERS}The filters, in their order: NodeName, TaintToleration`,
+      ],
+    ],
+  ],
+  [
+    "request",
+    requestFacts,
+    [
+      [
+        6,
+        "* POST /api/v1/namespaces/default/pods",
+        "+ authentication | is kubernetes-admin",
+        "+ authorization | allow create /api/v1/namespaces/default/pods",
+        "- decoding and defaults",
+        "* mutating admission | Priority and 1 more",
+        "- validation",
+        "- validating admission",
+        "- storage",
+        "- answer",
+      ],
+      [
+        9,
+        "* POST /api/v1/namespaces/default/pods",
+        "+ authentication | is kubernetes-admin",
+        "+ authorization | allow create /api/v1/namespaces/default/pods",
+        "- decoding and defaults",
+        "+ mutating admission | Priority and 1 more",
+        "+ validation | valid: Pod web",
+        "+ validating admission | accept create of pods default/web",
+        "* storage | if no entry has the key, then keep the object with the next revision, else change nothing | transaction on /registry/pods/default/web: revision 144",
+        "- answer",
+      ],
+    ],
+  ],
+  [
+    "request",
+    () => requestFacts(true),
+    [
+      [
+        9,
+        "* POST /api/v1/namespaces/default/pods",
+        "+ authentication | is kubernetes-admin",
+        "+ authorization | allow create /api/v1/namespaces/default/pods",
+        "x decoding and defaults | not reached",
+        "+ mutating admission | Priority and 1 more",
+        "+ validation | valid: Pod web",
+        "! validating admission | refuse create of pods default/web: ResourceQuota: exceeded quota",
+        "x storage | not reached",
+        "! answer | answer 403: 247 bytes of application/json: Accept: application/json",
+      ],
+    ],
+  ],
+  [
+    "pleg",
+    plegFacts,
+    [
+      [2, "- no relist yet", "* default/web/app | running | ≠ nothing: until the next relist"],
+      [
+        4,
+        "+ last relist 0.0 s ago",
+        "180 of 180: 180 s without a relist, and the node is not Ready",
+        "+ default/web/app | running | running",
+      ],
+      [
+        6,
+        "+ last relist 8.9 s ago",
+        "171.1 of 180: 180 s without a relist, and the node is not Ready",
+        "* a relist began 8.0 s ago and waits for the runtime",
+        "* default/web/app | exited (1, Error) | ≠ running: until the next relist",
+      ],
+      [
+        7,
+        "+ last relist 0.0 s ago",
+        "180 of 180: 180 s without a relist, and the node is not Ready",
+        "+ default/web/app | exited (1, Error) | exited",
+      ],
+    ],
+  ],
+  [
+    "lease",
+    leaseFacts,
+    [
+      [
+        3,
+        "10 of 40: 10 s of 40 s are left",
+        "* node node-1 renews its Lease | Lease renewed 30 s ago",
+        "- Ready becomes Unknown",
+        "- taint",
+        "- pod default/hasty",
+      ],
+      [
+        6,
+        "0 of 40: 0 s of 40 s are left",
+        "! node node-1 renews its Lease | Lease renewed 43 s ago",
+        "+ Ready becomes Unknown",
+        "+ taint | node.kubernetes.io/unreachable:NoExecute",
+        "* pod default/hasty | to be deleted in 20 s",
+      ],
+      [
+        7,
+        "0 of 40: 0 s of 40 s are left",
+        "! node node-1 renews its Lease | Lease renewed 63 s ago",
+        "+ Ready becomes Unknown",
+        "+ taint | node.kubernetes.io/unreachable:NoExecute",
+        "x pod default/hasty | deleted",
+      ],
+    ],
+  ],
+];
+
+test.each(pictures)("chapter %s: its picture at each moment", (id, facts, moments) => {
+  for (const [count, ...lines] of moments) assert.deepEqual(pictureOf(id, facts(), count), lines, `after ${count}`);
+});
+
+test.each(pictures)(
+  "chapter %s: a trace in Chinese gives the same picture, with its sentences in Chinese",
+  (id, facts, moments) => {
+    const { say } = new Sentences(zh);
+    const shapeOf = (lines: readonly string[]) => lines.map((line) => line.replace(/^(.).*$/s, "$1"));
+    for (const [count, ...lines] of moments) {
+      const chinese = facts().map((event) => translated(event, say));
+      assert.deepEqual(shapeOf(pictureOf(id, chinese, count)), shapeOf(lines), `after ${count}`);
+    }
+  },
+);
+
+test("a scene knows the chapter of the latest fact and that of the command; other facts change no model", () => {
+  const scene = new Scene();
+  for (const event of schedulerFacts()) scene.add(event);
+  assert.deepEqual([scene.latest?.id, scene.main?.id, scene.models.size], ["scheduler", undefined, 1]);
+  const before = new Map(scene.models);
+  scene.add({ seq: 9, id: "9", atMs: 9, actor: "user", level: 1, kind: "note", text: "hello" });
+  assert.deepEqual([...scene.models], [...before]);
+  for (const event of execFacts()) scene.add(event);
+  assert.equal(scene.main?.id, "hops");
+});
+
+test("titles of chapters and stations have a Chinese word", () => {
+  const missing = CHAPTERS.filter(({ title }) => !(title in words)).map(({ title }) => title);
+  assert.deepEqual(missing, []);
+});
