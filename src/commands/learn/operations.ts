@@ -179,11 +179,12 @@ export async function status(here: LearnContext, given = ""): Promise<void> {
   env.print("stdout", `\n${env.say("atPrompt", { id: found.lab, pid: found.pid })}`);
 }
 
-/** Writes the picture of the current step, and opens it if there is a browser. */
+/** Writes the picture of the current step, and opens it if there is a browser; before anything has run, says so. */
 export async function page(here: LearnContext): Promise<void> {
   const lab = await openLab(here);
   const { path } = await ask(lab, { op: "page" });
-  if (path !== undefined) (await import("./play/page.js")).showPage(lab.env, "stdout", path);
+  if (path === undefined) return lab.env.print("stdout", lab.env.say("nothingRan"));
+  (await import("./play/page.js")).showPage(lab.env, "stdout", path);
 }
 
 /** Changes the speed of the current lab's clock. @throws LabError USAGE */

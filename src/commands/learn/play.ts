@@ -4,7 +4,7 @@ import type { Progress } from "../../lab/labs/progress/progress.js";
 import { resultOf } from "../../lab/labs/progress/result.js";
 import type { LearnContext } from "./context.js";
 import type { InteractiveOptions } from "./play/interactive.js";
-import { choose, quitKey } from "./play/prompt.js";
+import { choose, type OtherInput, quitKey } from "./play/prompt.js";
 import { pointsInWords, resultLines } from "./play/result-text.js";
 import { nextLab } from "./standing.js";
 import { requireNotPlayed } from "./taken-lab.js";
@@ -23,27 +23,34 @@ export async function playLabs(
 ): Promise<{ readonly way: Way; readonly last: LabSummary }> {
   // Loaded late: it brings the cluster's code, which the menu does not need.
   const { runLab } = await import("./play/interactive.js");
-  const { seed: _ofFirst, exam: _once, ...others } = options;
+  using page = await (await import("./play/live.js")).openLabPage(env);
+  const { seed: _ofFirst, exam: _once, ...others } = { ...options, page };
   for (let last = first; ; ) {
     await requireNotPlayed(env, last.id);
-    if (options.exam === undefined && !(await isWanted(env, last))) return { way: "left", last };
-    if (!(await runLab(env, last, last === first ? options : others))) return { way: "left", last };
-    await showResult(env, last, "stderr");
+    if (options.exam === undefined && !(await isWanted(env, last, page))) return { way: "left", last };
+    if (!(await runLab(env, last, last === first ? { ...options, page } : others))) return { way: "left", last };
+    const result = await showResult(env, last, "stderr");
+    page?.note(result);
     await (await import("./paths.js")).showFinishedPaths(env, last);
     // The next lab may not work on the learner's own cluster.
     const next = options.real === undefined ? await playableNext(env, last) : undefined;
-    const way = await askWhere(env, next);
+    const way = await askWhere(env, next, page);
     if (way !== "next" || next === undefined) return { way: way === "next" ? "quit" : way, last };
     last = next;
   }
 }
 
-/** The result of the run that is over. */
-export async function showResult(env: LearnContext, lab: LabSummary, stream: "stdout" | "stderr"): Promise<void> {
+/** Prints the result of the run that is over. @returns its lines */
+export async function showResult(
+  env: LearnContext,
+  lab: LabSummary,
+  stream: "stdout" | "stderr",
+): Promise<readonly string[]> {
   const run = await env.store.of(lab);
-  if (run?.finishedAtMs === undefined) return;
+  if (run?.finishedAtMs === undefined) return [];
   const lines = resultLines(lab, resultOf(lab, run), run.best, env.say);
   if (lines.length > 0) env.context.streams[stream].write(`\n${lines.join("\n")}\n`);
+  return lines;
 }
 
 /** The lab to play next whose programs are installed. @param last the lab that was finished just now */
@@ -61,7 +68,7 @@ export function playableIn(
 }
 
 /** Asks whether to play a finished lab again. */
-async function isWanted(env: LearnContext, lab: LabSummary): Promise<boolean> {
+async function isWanted(env: LearnContext, lab: LabSummary, page: OtherInput | undefined): Promise<boolean> {
   const { say } = env;
   const run = await env.store.of(lab);
   if (run?.finishedAtMs === undefined) return true;
@@ -70,11 +77,15 @@ async function isWanted(env: LearnContext, lab: LabSummary): Promise<boolean> {
     { value: "again", name: say("playAgain") },
     { value: "", name: say("playNot") },
   ];
-  return (await choose(env, { lines: [say("askAgain", { points })], choices })) === "again";
+  return (await choose(env, { lines: [say("askAgain", { points })], choices, page })) === "again";
 }
 
 /** Waits for the learner also because the menu would replace the last messages. */
-async function askWhere(env: LearnContext, next: LabSummary | undefined): Promise<"next" | "menu" | "quit"> {
+async function askWhere(
+  env: LearnContext,
+  next: LabSummary | undefined,
+  page: OtherInput | undefined,
+): Promise<"next" | "menu" | "quit"> {
   const { say, language } = env;
   env.context.streams.stderr.write("\n");
   const words = next && say("goNext", { number: next.number, title: next.title[language], minutes: next.minutes });
@@ -83,6 +94,6 @@ async function askWhere(env: LearnContext, next: LabSummary | undefined): Promis
     { key: "l", value: "menu", name: say("keyList") },
     quitKey(env, "quit"),
   ];
-  const way = await choose(env, { lines: words === undefined ? [] : [words], keys });
+  const way = await choose(env, { lines: words === undefined ? [] : [words], keys, page });
   return way === "next" || way === "menu" ? way : "quit";
 }

@@ -9,16 +9,17 @@ const BATCH_SIZE = 64 * 1024;
 export interface LatestMessages {
   readonly state: string;
   readonly keys: string;
+  readonly lab: string;
 }
 
 /**
- * An open page, which reads the history at its own pace. A slow page misses facts and gets their number. Of state and keys
- * it gets only the latest.
+ * An open page, which reads the history at its own pace. A slow page misses facts and gets their number. Of state, keys
+ * and lab it gets only the latest.
  */
 export class LiveClient {
   /** position in the history */
   #next: number;
-  readonly #sent = { state: "", keys: "" };
+  readonly #sent = { state: "", keys: "", lab: "" };
 
   /** @param next the position after the facts that the page has already */
   constructor(
@@ -46,7 +47,7 @@ export class LiveClient {
     let text = leftOut === 0 ? "" : message("left-out", { count: leftOut });
     // The browser sends the id when it reconnects.
     if (lines.length > 0) text += `id: ${next}\nevent: fact\n${lines.map((line) => `data: ${line}`).join("")}\n`;
-    for (const name of ["state", "keys"] as const) {
+    for (const name of ["state", "keys", "lab"] as const) {
       if (this.latest[name] === this.#sent[name]) continue;
       this.#sent[name] = this.latest[name];
       text += this.latest[name];

@@ -22,6 +22,8 @@ export interface LiveEvents {
   readonly state: LiveState;
   /** the window's keys, after each change */
   readonly keys: readonly LiveKey[];
+  /** the lab that is played, after each change */
+  readonly lab: LabView;
   /** the command has ended: the page does not reconnect */
   readonly end: Record<string, never>;
 }
@@ -38,6 +40,29 @@ export interface StateTable {
   readonly rows: readonly (readonly string[])[];
   /** below the table */
   readonly note?: string;
+}
+
+/** The lab that is played at the terminal: what the learner reads there, and what the prompt asks. Its answers are keys of the window. */
+export interface LabView {
+  readonly language: "en" | "zh";
+  readonly title: string;
+  readonly steps: readonly { readonly title: string; readonly state: "done" | "now" | "open" }[];
+  /** what the current step has shown so far, in order */
+  readonly parts: readonly LabPart[];
+  /** lines above the choices: the question, the goal, the minutes of an exam */
+  readonly asks: readonly string[];
+  /** each one's key is a key of the window; Markdown */
+  readonly choices: readonly { readonly key: string; readonly text: string }[];
+  /** what a check waits for; "": nothing */
+  readonly waiting: string;
+  /** why there is no picture of a step; "": there is one */
+  readonly pictureless: string;
+}
+
+/** `text` is Markdown, `output` what a terminal would show; the others are lines of plain text. */
+export interface LabPart {
+  readonly kind: "heading" | "text" | "command" | "output" | "good" | "bad" | "note";
+  readonly text: string;
 }
 
 /** A key of the command's window. */

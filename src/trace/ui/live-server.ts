@@ -10,12 +10,13 @@ import { FactHistory } from "./fact-history.js";
 import { factLine } from "./facts.js";
 import { LiveClient, message } from "./live-client.js";
 import { type LiveAccess, type LiveEndpoints, LiveExchange } from "./live-exchange.js";
-import type { LiveKey, StateTable } from "./live-protocol.js";
+import type { LabView, LiveKey, StateTable } from "./live-protocol.js";
 
 /** The tables that a command shows on its live page, and the keys that a reader can press there. */
 export interface LiveWindow {
   readonly tables: () => readonly StateTable[] | Promise<readonly StateTable[]>;
   readonly keys?: () => readonly LiveKey[];
+  readonly lab?: () => LabView;
   /** performs the key as the terminal does; reports the result, or the reason for a failure, as a fact */
   readonly press?: (key: string) => Promise<void>;
 }
@@ -68,7 +69,11 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
   readonly #clients = new Set<LiveClient>();
   /** in the order of their arrival */
   readonly #strangers = new Set<Socket>();
-  readonly #latest = { state: message("state", { tables: [] }), keys: message("keys", []) };
+  readonly #latest = {
+    state: message("state", { tables: [] }),
+    keys: message("keys", []),
+    lab: "",
+  };
   readonly #windows: LiveWindow[] = [];
   #tick: Timer | undefined;
   #stateAtMs = Number.NEGATIVE_INFINITY;
@@ -181,6 +186,8 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
       const tables = (await window?.tables()) ?? [];
       this.#latest.state = message("state", { tables: tables.map(bounded) });
       this.#latest.keys = message("keys", window?.keys?.() ?? []);
+      // The text of a lab that is over stays.
+      if (window?.lab !== undefined) this.#latest.lab = message("lab", window.lab());
     } catch (error) {
       // A runtime or a server that does not answer does not end the command; the next attempt may succeed.
       const note = `cannot be read now: ${messageOf(error)}`;

@@ -77,7 +77,53 @@ async function fakeServer() {
 const status = (page: Page, words: string) => page.getByRole("status").filter({ hasText: words }).waitFor();
 const rows = (page: Page) => page.getByRole("listbox").getByRole("option");
 
+/** A lab on the page, in whose every text somebody has put HTML. */
+async function serveLab() {
+  const live = await LiveServer.open({ port: 0, clock: new SystemClock() });
+  open.push(live);
+  const pressed: string[] = [];
+  const text = `**x** \`${HOSTILE}\` ${HOSTILE}`;
+  const kinds = ["heading", "text", "command", "output", "good", "bad", "note"] as const;
+  live.present({
+    tables: () => [],
+    keys: () => ["1", "n", "Escape"].map((key) => ({ key, short: HOSTILE, label: HOSTILE, enabled: true })),
+    press: async (key) => void pressed.push(key),
+    lab: () => ({
+      ...{ language: "zh", title: HOSTILE, waiting: HOSTILE, pictureless: HOSTILE, asks: [HOSTILE] },
+      steps: [{ title: HOSTILE, state: "now" }],
+      parts: kinds.map((kind) => ({ kind, text })),
+      choices: [{ key: "1", text }],
+    }),
+  });
+  return { live, pressed };
+}
+
 browserSuite([], "the page of a running command", (suite) => {
+  test("texts of a lab never become HTML, and keys press what its buttons show", async () => {
+    const { live, pressed } = await serveLab();
+    const { page, complaints } = await suite.open(live.url);
+    const lab = page.getByRole("region", { name: HOSTILE });
+    await lab.getByRole("log").locator("code").first().waitFor();
+    assert.equal(await lab.getByRole("log").locator("> *").count(), 7);
+    assert.equal(await page.locator("img").count(), 0);
+    assert.deepEqual([await page.title(), await page.locator("html").getAttribute("lang")], ["kubelab", "zh"]);
+    await page.keyboard.press("1");
+    await page.keyboard.press("Escape");
+    await lab.getByRole("button").first().focus();
+    await page.keyboard.press("Enter");
+    await lab.getByRole("toolbar").getByRole("button").first().click();
+    assert.deepEqual(pressed, ["1", "Escape", "1", "n"]);
+    assert.deepEqual(complaints, []);
+  });
+
+  suite.testOnPhone(
+    [".lab p", ".lab .good", ".lab h3", ".lab-choices button", ".lab pre.command", ".lab-steps"],
+    async () => ({
+      url: (await serveLab()).live.url,
+      shown: (page) => page.getByRole("log").waitFor(),
+    }),
+  );
+
   test("facts, states and keys come while the page is open, and the list follows", async () => {
     const { live, clock, trace, pressed } = await serve();
     trace.emit({ kind: "note", text: "before the page" }, { actor: "user" });

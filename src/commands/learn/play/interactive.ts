@@ -10,6 +10,7 @@ import { wrap } from "../../../util/text/text-width.js";
 import { withKeys } from "../../cli/terminal-keys.js";
 import { edgeWords, type LearnContext } from "../context.js";
 import { ExamTime, endExam } from "./exam.js";
+import type { LabPage } from "./lab-page.js";
 import { presentLab } from "./live.js";
 import { isPlain } from "./prompt.js";
 import { LabReporter } from "./reporter.js";
@@ -22,6 +23,8 @@ export interface InteractiveOptions extends LabOptions {
   readonly exam?: number | true;
   /** starts at the first step even if some are done; always true in an exam */
   readonly isAnew?: boolean;
+  /** the second input of the lab's prompts */
+  readonly page?: LabPage | undefined;
 }
 
 /**
@@ -54,20 +57,24 @@ async function wordsOnLeaving({ say, store, columns }: LearnContext, lab: LabSum
 
 async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveOptions): Promise<boolean> {
   const { context, say, store } = env;
+  const { page } = options;
   if (options.exam === undefined && options.real === undefined) {
     for (const line of resumeLines(lab, await store.of(lab), options.kubeVersion, say)) env.notice(line);
   }
   let preparing = context.progress(say("preparing"));
   let isPrepared = false;
   const reporter = new LabReporter(env, "stderr", options.exam === undefined);
+  const helped = (message: LabMessage) => (options.exam === undefined ? message : withoutHelp(message));
   const speaker = new Speaker((message) => {
     // The prompt shows the choices.
-    if (message.kind !== "question") reporter.tell(options.exam === undefined ? message : withoutHelp(message));
+    if (message.kind !== "question") reporter.tell(helped(message));
   });
   let watch: TaskWatch | undefined;
   const onMessage = (message: LabMessage) => {
     preparing.stop();
     speaker.emit(message);
+    // A page shows it also while a shell has the terminal.
+    page?.tell(helped(message));
     watch?.note(message);
     // After the heading and after each wait, the lab still replays steps that the learner has done.
     if (!isPrepared && message.kind !== "waiting") preparing = context.progress(say("preparing"));
@@ -89,13 +96,13 @@ async function playLab(env: LearnContext, lab: LabSummary, options: InteractiveO
     reporter.stop();
     preparing.stop();
   });
-  await using _page = presentLab(env, open);
+  await using _page = presentLab(env, open, page);
   const minutes = options.exam === true ? lab.minutes : options.exam;
   using exam = minutes === undefined ? undefined : new ExamTime(env.wall, minutes);
   if (exam !== undefined) env.notice(say("examBegins", { minutes: exam.minutes }));
   let interruption: unknown;
   const turns = new Mutex();
-  const stage = new Stage(env, { ...open, reporter, speaker, turns, exam });
+  const stage = new Stage(env, { ...open, reporter, speaker, turns, exam, page });
   const end = new AbortController();
   const serving = stage.serve(end.signal);
   const suspend = async () => {

@@ -5,21 +5,36 @@ import type { Say } from "../../../util/i18n/catalogue.js";
 import { ClusterTables } from "../../inspector/cluster-tables.js";
 import type { StatusTable } from "../../inspector/status-table.js";
 import type { LearnContext } from "../context.js";
+import type { LabPage } from "./lab-page.js";
 
-/** Shows a lab on the live page: its steps, and the cluster. Without --ui it does nothing. */
-export function presentLab(env: LearnContext, { session, environment }: OpenSession): AsyncDisposable {
-  const { ui, random } = env.context;
-  if (ui === undefined) return { [Symbol.asyncDispose]: async () => {} };
+/** The lab's part of the live page, until it is disposed of. @returns undefined without --ui */
+export async function openLabPage(env: LearnContext): Promise<(LabPage & Disposable) | undefined> {
+  const { ui } = env.context;
+  if (ui === undefined) return undefined;
+  // Only a learner with a page loads it.
+  const page = new (await import("./lab-page.js")).LabPage(env);
+  const shown = ui.present(page);
+  return Object.assign(page, { [Symbol.dispose]: () => shown[Symbol.dispose]() });
+}
+
+/** Shows a lab's steps and cluster on its page; without one it does nothing. */
+export function presentLab(
+  { context: { random } }: LearnContext,
+  { session, environment }: OpenSession,
+  page: LabPage | undefined,
+): AsyncDisposable {
+  if (page === undefined) return { [Symbol.asyncDispose]: async () => {} };
   const { client, clock, facts } = environment;
   const cluster = new ClusterTables({ client, clock, random, trace: facts.reads });
-  const shown = ui.present({ tables: () => [stepsOf(env.say, session), ...cluster.tables()] });
+  page.follow(session);
+  page.tables = () => cluster.tables();
   const stop = new AbortController();
   const following = allUntilOneEnds(stop.signal, [(signal) => cluster.run(signal)]).catch((error: unknown) => {
     if (!stop.signal.aborted) throw error;
   });
   return {
     [Symbol.asyncDispose]: async () => {
-      shown[Symbol.dispose]();
+      page.tables = () => [];
       stop.abort();
       await following;
     },

@@ -49,7 +49,7 @@ function brokenWord(word: string, width: number): string {
   return lines.join("\\\n");
 }
 
-/** Wider text is hard to read. */
+/** Wider text is hard to read on a terminal. */
 const MAX_WIDTH = 90;
 
 /** Messages that need an empty line after them, because the next text would seem to continue them. */
@@ -70,7 +70,7 @@ export class LabRenderer {
   }
 
   get #width(): number {
-    return Math.min(this.options.width(), MAX_WIDTH);
+    return Math.min(this.options.width(), this.options.maxWidth ?? MAX_WIDTH);
   }
 
   write(message: LabMessage): void {

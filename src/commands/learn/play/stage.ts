@@ -14,6 +14,7 @@ import { showsLines, withKeys } from "../../cli/terminal-keys.js";
 import type { LearnContext } from "../context.js";
 import { runShell } from "../shell.js";
 import type { ExamTime } from "./exam.js";
+import type { LabPage } from "./lab-page.js";
 import { stepsOf } from "./live.js";
 import { withoutCode } from "./markdown.js";
 import { showPage } from "./page.js";
@@ -27,6 +28,8 @@ export interface StageOptions extends Pick<OpenSession, "session" | "environment
   /** serializes everything that changes the session: keys, the automatic check, commands in the lab's shells */
   readonly turns: Mutex;
   readonly exam: ExamTime | undefined;
+  /** the second input */
+  readonly page: LabPage | undefined;
 }
 
 const ESC = "\u001b";
@@ -109,7 +112,7 @@ export class Stage {
   /** @returns undefined: something happened meanwhile */
   async #ask(): Promise<string | undefined> {
     const { env } = this;
-    const { turns, exam } = this.options;
+    const { turns, exam, page } = this.options;
     const cancel = new AbortController();
     let end: () => void = () => {};
     // A turn that begins from now on cancels the prompt.
@@ -119,7 +122,10 @@ export class Stage {
     const over = exam === undefined ? cancel.signal : AbortSignal.any([cancel.signal, exam.signal]);
     try {
       if (cancel.signal.aborted) return undefined;
-      return await choose(env, { ...this.#question(), over });
+      const question = this.#question();
+      // While a shell has the terminal, only the page can answer.
+      if (page !== undefined && this.#shell !== undefined) return await page.ask(question, over);
+      return await choose(env, { ...question, over, page });
     } catch (error) {
       if (!cancel.signal.aborted || env.context.signal.aborted || exam?.signal.aborted === true) throw error;
       return undefined;
@@ -178,6 +184,7 @@ export class Stage {
         break;
       case ACTIONS.page:
         await this.#tried(async () => {
+          if (!session.hasRun) return this.#write(this.env.say("nothingRan"));
           showPage(this.env, "stderr", await writePicture(this.env, session.definition.id, session.picture()));
         });
         break;
@@ -206,7 +213,7 @@ export class Stage {
 
   /** Runs `body`, which may wait. Meanwhile keys change the speed of time or end the wait. */
   async #attempt(body: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    const { session, environment, reporter, exam, turns } = this.options;
+    const { session, environment, reporter, exam, turns, page } = this.options;
     const { context } = this.env;
     const signal = exam === undefined ? context.signal : AbortSignal.any([context.signal, exam.signal]);
     const press = async (key: string) => {
@@ -221,7 +228,9 @@ export class Stage {
     await turns.run(async () => {
       // The automatic check may just have completed the task.
       if (session.step !== step) return;
-      await (isPlain(this.env) ? body(signal) : withKeys(context.streams, signal, body, press));
+      using _waiting = page?.during(press);
+      const hasKeys = this.#shell === undefined && !isPlain(this.env);
+      await (hasKeys ? withKeys(context.streams, signal, body, press) : body(signal));
     });
   }
 
@@ -229,17 +238,34 @@ export class Stage {
   async #openShell(): Promise<void> {
     const { session, environment, speaker } = this.options;
     const { step } = session;
+    const left = new AbortController();
+    let answering: Promise<unknown> | undefined;
     await this.#tried(async () => {
       const onStart = (pid: number | undefined) => {
         this.#shell = pid;
+        answering = this.#answerPage(left.signal).catch((error: unknown) => error);
       };
       const open = () => runShell(this.env, session.definition.id, environment.place, onStart);
-      await speaker.during(undefined, open).finally(() => {
+      await speaker.during(undefined, open).finally(async () => {
+        left.abort();
+        await this.suspend();
+        const error = await answering;
         this.#shell = undefined;
+        if (error !== undefined) throw error;
       });
     });
     if (speaker.flush() || session.step !== step || !session.isPresented) return;
     if (session.isLookedAt || session.isNoticed) await this.#attempt((signal) => session.look(signal));
+  }
+
+  /** Lets the page play on while a shell has the terminal. */
+  async #answerPage(signal: AbortSignal): Promise<void> {
+    const { session, page } = this.options;
+    while (page !== undefined && session.step !== undefined && !signal.aborted) {
+      const answer = await this.#ask();
+      if (answer === ACTIONS.go && !session.isPresented) session.present();
+      else if (answer !== undefined) await this.#act(answer);
+    }
   }
 
   #showTrace(): void {

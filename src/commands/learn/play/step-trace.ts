@@ -11,6 +11,8 @@ import { textWidth, wrap } from "../../../util/text/text-width.js";
 export interface RenderOptions {
   readonly chalk: ChalkInstance;
   readonly width: () => number;
+  /** of texts; default: what is easy to read */
+  readonly maxWidth?: number;
   readonly say: Say;
   readonly unicode: boolean;
   /** the key `t` shows the whole trace */

@@ -14,7 +14,7 @@ import { nearest } from "../../../util/text/nearest.js";
 import type { LearnContext } from "../context.js";
 import { showResult } from "../play.js";
 import type { InteractiveOptions } from "./interactive.js";
-import { presentLab } from "./live.js";
+import { openLabPage, presentLab } from "./live.js";
 import { LabReporter } from "./reporter.js";
 
 export interface UnattendedOptions extends InteractiveOptions {
@@ -37,9 +37,13 @@ export async function runUnattended(
   const lab = await env.library.load(summary.id);
   if (lab !== undefined) checkAnswers(env, lab, answers);
   const reporter = new LabReporter(env, "stdout");
-  const onMessage = (message: LabMessage) => reporter.tell(message);
+  using page = await openLabPage(env);
+  const onMessage = (message: LabMessage) => {
+    reporter.tell(message);
+    page?.tell(message);
+  };
   await using open = await openSession(env, summary, { ...options, onMessage, sink: env.context.ui });
-  await using _page = presentLab(env, open);
+  await using _page = presentLab(env, open, page);
   const { session } = open;
   try {
     while (session.step !== undefined) {

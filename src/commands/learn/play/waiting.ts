@@ -48,7 +48,7 @@ export class WaitingLine {
         ? ""
         : say("keysBehind", { keys: known.reduce((first, second) => say("menuAnd", { first, second })) });
     if (context.showsProgress) {
-      const text = (columns: number) => waitingLines(this.#text(message), keys, columns);
+      const text = (columns: number) => waitingLines(this.text(message), keys, columns);
       this.#progress ??= context.progress(text);
       this.#progress.update(text);
       return;
@@ -56,7 +56,7 @@ export class WaitingLine {
     if (wall.now() - this.#reportedAtMs < REPORT_AGAIN_MS && message.seen === this.#reportedSeen) return;
     this.#reportedAtMs = wall.now();
     this.#reportedSeen = message.seen;
-    context.streams.stderr.write(`${this.#text(message)}${keys}\n`);
+    context.streams.stderr.write(`${this.text(message)}${keys}\n`);
   }
 
   /** Ends the wait. Safe to call twice. */
@@ -66,7 +66,8 @@ export class WaitingLine {
     this.#reportedAtMs = -Infinity;
   }
 
-  #text({ want: goal, seen, leftMs }: Waiting): string {
+  /** What is waited for, and for how long. */
+  text({ want: goal, seen, leftMs }: Waiting): string {
     // One line has no room for Markdown.
     const want = withoutCode(goal);
     const seconds = Math.ceil(leftMs / 1000);

@@ -17,6 +17,7 @@ import { type LabSummary, wordFor } from "../format/library.js";
 import { withNodesNamed } from "../format/variables.js";
 import { LabBroken } from "./actions.js";
 import type { LabMessage } from "./message.js";
+import { hidesChecks } from "./picture.js";
 import { Announcement } from "./running.js";
 import { LabSession } from "./session.js";
 import { promptNotes } from "./shell-files.js";
@@ -81,7 +82,6 @@ export async function openSession(
   const embedded = { speed: speed ?? definition.speed, definition, ...shown };
   const environment =
     realPlace ?? (await openEmbeddedEnvironment(context, { ...(await claimClusterName(context)), ...embedded }));
-  if (sink !== undefined) environment.facts.passTo(sink);
   const { note, written } = trackProgress(store, summary);
   const about = { lab: summary.id, startedAtMs: env.wall.now(), language, place: environment.place };
   const announcement = await Announcement.of(context.env, about);
@@ -95,6 +95,10 @@ export async function openSession(
     onMessage(message);
   };
   const session: LabSession = new LabSession(lab, environment, { language, seed, emit });
+  if (sink !== undefined) {
+    const isShown = hidesChecks(session.definition);
+    environment.facts.passTo({ write: (fact) => isShown(fact) && sink.write(fact) });
+  }
   const close = async () => {
     try {
       await announcement[Symbol.asyncDispose]();

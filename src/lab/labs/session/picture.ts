@@ -28,19 +28,27 @@ export function withCauses(facts: readonly TraceEvent[], all: readonly TraceEven
   return all.filter((one) => kept.has(one));
 }
 
-/** Facts without the commands of a lab's checks, which can contain the answer, and without what these caused. Pure. */
+/** Facts without those that `hidesChecks` leaves out. Pure. */
 export function withoutChecks(
   facts: readonly TraceEvent[],
-  { steps }: Pick<LabDefinition, "steps">,
+  definition: Pick<LabDefinition, "steps">,
 ): readonly TraceEvent[] {
+  return facts.filter(hidesChecks(definition));
+}
+
+/**
+ * Decides fact by fact, in their order, which ones a learner can see: not the commands of a lab's checks, which can contain the answer, and
+ * not what these caused.
+ */
+export function hidesChecks({ steps }: Pick<LabDefinition, "steps">): (fact: TraceEvent) => boolean {
   const checks = steps.map((step) => ("predict" in step ? step.outcomes : checkOf(step)));
   const titles = new Set(commandsOf(checks).map((line) => `$ ${line}`));
   const hidden = new Set<string>();
-  return facts.filter((fact) => {
+  return (fact) => {
     const isHidden = (fact.kind === "step" && titles.has(fact.title)) || hidden.has(fact.causedBy ?? "");
     if (isHidden) hidden.add(fact.id);
     return !isHidden;
-  });
+  };
 }
 
 /**

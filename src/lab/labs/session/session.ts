@@ -348,6 +348,11 @@ export class LabSession implements AsyncDisposable {
     return "check" in step || ("do" in step && step.where === "elsewhere");
   }
 
+  /** Whether a step of this run has done something. */
+  get hasRun(): boolean {
+    return this.#active !== undefined;
+  }
+
   /** The facts of the last step with an action, up to now: right after a step is done, the next one has no facts yet. */
   picture(): Picture {
     const { facts } = this.environment;

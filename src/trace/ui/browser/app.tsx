@@ -8,6 +8,7 @@ import { hasOwnMeaning } from "./keys.js";
 import { language, say } from "./language.js";
 import { PlotList } from "./list/plot-list.js";
 import { Sequence } from "./list/sequence.js";
+import { LabPanel } from "./live/lab/lab-panel.js";
 import type { Live } from "./live/live.js";
 import { KeyButtons, LiveStatus, StateTables } from "./live/live-bar.js";
 import { Picture } from "./picture/picture.js";
@@ -33,17 +34,32 @@ export function App({ state, live }: AppProps) {
   document.documentElement.lang = language.value;
   const isStory = state.view.value === "story";
   const hasStage = !isStory || !isNarrow.value;
-  const text = [<Strip key="strip" state={state} />, <Side key="side" state={state} live={live} />];
+  const lab = live?.lab.value;
+  const strip =
+    lab === undefined || lab.pictureless === "" ? (
+      <Strip key="strip" state={state} />
+    ) : (
+      <p key="strip" class="strip">
+        {lab.pictureless}
+      </p>
+    );
+  const text = [strip, <Side key="side" state={state} live={live} />];
   const hasChapter = state.isPictureShown.value && state.shownChapter.value !== undefined;
   const connection = live?.connection.value;
   const isStopped = connection === "ended" || connection === "lost" || connection === "refused";
   return (
     <>
       <Head state={state} live={live} />
-      <main class={[isStory ? "told" : "facts", isStopped ? "stopped" : ""].filter(Boolean).join(" ")}>
+      <main
+        class={[isStory ? "told" : "facts", lab === undefined ? "" : "with-lab", isStopped ? "stopped" : ""]
+          .filter(Boolean)
+          .join(" ")}
+      >
+        {live !== undefined && lab !== undefined && <LabPanel live={live} lab={lab} />}
         <div class="left">
           {!isStory && <Timeline state={state} />}
           {isStory ? <PlotList state={state} opened={isNarrow.value ? text : undefined} /> : <Sequence state={state} />}
+          {hasStage && lab !== undefined && text[1]}
         </div>
         <div class={`stage${state.isPictureShown.value ? "" : " pictureless"}${hasChapter ? " chaptered" : ""}`}>
           {hasStage && text[0]}
@@ -52,7 +68,7 @@ export function App({ state, live }: AppProps) {
           <Player state={state} />
           <div class="below">
             {isStory && <Timeline state={state} />}
-            {hasStage && text[1]}
+            {hasStage && lab === undefined && text[1]}
           </div>
         </div>
       </main>
@@ -112,7 +128,7 @@ function Head({ state, live }: AppProps) {
       </div>
       <Views state={state} />
       <Toolbar state={state} />
-      {live !== undefined && <KeyButtons live={live} />}
+      {live !== undefined && live.lab.value === undefined && <KeyButtons live={live} />}
     </header>
   );
 }

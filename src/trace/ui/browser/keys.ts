@@ -8,7 +8,7 @@ const OWN_KEYS = "input, select, textarea, summary, button, a";
 export function handleKeys(state: PageState, event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const target = event.target instanceof Element ? event.target : document.body;
-  if (event.key === "Escape") {
+  if (event.key === "Escape" && !hasOwnMeaning(state, "Escape")) {
     leave(state);
     return;
   }

@@ -127,7 +127,7 @@ async function operate(
   const say = sayIn(language);
   try {
     await session.speak(language);
-    const path = operation.op === "page" ? await writePicture() : undefined;
+    const path = operation.op === "page" && session.hasRun ? await writePicture() : undefined;
     const ok = await perform(session, operation, signal);
     const { step } = session;
     const type = step === undefined ? null : typeOf(step);

@@ -4,11 +4,12 @@ import {
   EVENTS_PATH,
   KEYS_PATH,
   type KeyPress,
+  type LabView,
   type LiveEvents,
   type LiveKey,
   type LiveState,
 } from "../../live-protocol.js";
-import { say } from "../language.js";
+import { language, say } from "../language.js";
 import type { PageState } from "../state.js";
 
 /** Whether facts arrive: `lost` while the page reconnects, `refused` if another command has taken the port. */
@@ -26,6 +27,7 @@ export class Live {
   readonly connection = signal<Connection>("connecting");
   readonly tables = signal<LiveState["tables"]>([]);
   readonly keys: Signal<readonly LiveKey[]>;
+  readonly lab = signal<LabView | undefined>(undefined);
   /** the number of facts that the page missed */
   readonly leftOut = signal(0);
   /** why the last key was refused */
@@ -66,6 +68,13 @@ export class Live {
     });
     on("keys", (data) => {
       this.keys.value = JSON.parse(data) as LiveEvents["keys"];
+    });
+    on("lab", (data) => {
+      const lab = JSON.parse(data) as LiveEvents["lab"];
+      batch(() => {
+        this.lab.value = lab;
+        language.value = lab.language;
+      });
     });
     on("end", () => {
       source.close();
