@@ -1,3 +1,4 @@
+import type { Wait } from "../util/clock.js";
 import type { Ctx } from "./ctx.js";
 
 /**
@@ -11,10 +12,11 @@ export async function until(
   periodMs: number,
   round: () => Promise<void>,
   signal: AbortSignal,
+  wait?: Wait,
 ): Promise<never> {
   await round();
   for (;;) {
-    await clock.sleep(periodMs, signal);
+    await clock.sleep(periodMs, signal, wait);
     await trace.origin("timer", round);
   }
 }

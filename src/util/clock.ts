@@ -1,3 +1,5 @@
+import { WallTimer } from "./wall-timer.js";
+
 /**
  * Time as a parameter. This is the only file that reads the system clock or starts a timer.
  *
@@ -10,14 +12,43 @@ export interface Clock {
   now(): number;
   /**
    * Resolves after `ms` milliseconds of this clock.
+   * @param wait told to people who hold the clock
    * @throws the signal's reason (an AbortError by default) when `signal` aborts first; the timer is cleared
    */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal, wait?: Wait): Promise<void>;
   /**
    * Calls `onTime` after `ms` milliseconds of this clock, unless it is stopped first. Use it for time limits that are
    * rarely reached: an aborted sleep costs a controller, a signal, a promise and an error.
    */
-  timer(ms: number, onTime: () => void): Timer;
+  timer(ms: number, onTime: () => void, wait?: Wait): Timer;
+}
+
+/** What a timer is for, in the words of a list of timers. */
+export interface Wait {
+  /** what happens then: `renew the Lease` */
+  readonly what: string;
+  /** the constant or field that sets the time: `renewInterval` */
+  readonly setBy: string;
+  /** whose it is: `kubelet node-1` */
+  readonly who?: string;
+}
+
+/** A timer that has not run yet. */
+export interface PendingTimer {
+  /** Unix ms on the clock */
+  readonly dueMs: number;
+  /** the whole wait in ms, from its start */
+  readonly waitMs: number;
+  /** absent: a time limit or another detail */
+  readonly wait?: Wait;
+}
+
+/** A part in another process that runs on this clock. */
+export interface ClockFollower {
+  /** Waits until the process has nothing left to do. @returns its pending timers, and whether it did anything since the last call */
+  settle(): Promise<{ readonly wasActive: boolean; readonly timers: readonly PendingTimer[] }>;
+  /** Shows the clock's new time there. */
+  follow(reading: ClockReading): void;
 }
 
 /** A scheduled call. */
@@ -29,23 +60,23 @@ export interface Timer {
 /** A system clock's time and speed at one moment, from which another process of this machine derives the same clock. */
 export interface ClockReading {
   readonly speed: number;
+  /** the time stands still; absent: it passes */
+  readonly isPaused?: boolean;
   /** Unix ms on the clock */
   readonly clockMs: number;
   /** the machine's monotonic time at that moment, in ms */
   readonly monotonicMs: number;
 }
 
-/** setTimeout takes at most a signed 32 bit count of milliseconds (24.8 days), so longer sleeps are split. */
-const MAX_TIMER_MS = 2_000_000_000;
-
-/** The system clock, `speed` times as fast from its construction on. */
+/** The system clock, `speed` times as fast from its construction on. It can be held: then it only moves when it is told to. */
 export class SystemClock implements Clock {
   #speed: number;
   #startMs: number;
   #startMonotonicMs = performance.now();
-  /** wakes sleepers that must recompute their remaining time */
-  readonly #wakers = new Set<() => void>();
+  #isPaused = false;
+  readonly #timers = new Set<WallTimer>();
   readonly #speedListeners = new Set<() => void>();
+  readonly #followers = new Set<ClockFollower>();
 
   /** @param behindMs how far behind the system's time it starts */
   constructor(speed = 1, behindMs = 0) {
@@ -53,8 +84,13 @@ export class SystemClock implements Clock {
     this.#startMs = Date.now() - behindMs;
   }
 
+  /** The speed while the time passes. */
   get speed(): number {
     return this.#speed;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   /** Monotonic from construction on: a change of the system time has no effect. */
@@ -63,20 +99,43 @@ export class SystemClock implements Clock {
   }
 
   #exactMs(): number {
+    if (this.#isPaused) return this.#startMs;
     return this.#startMs + (performance.now() - this.#startMonotonicMs) * this.#speed;
   }
 
+  /** Wall-clock milliseconds until the time `untilMs` of this clock. */
+  readonly #leftMs = (untilMs: number): number => {
+    const ms = untilMs - this.#exactMs();
+    return this.#isPaused && ms > 0 ? Number.POSITIVE_INFINITY : ms / this.#speed;
+  };
+
   /** Changes the speed. The time does not jump; sleepers wait for their remaining time at the new speed. */
   setSpeed(speed: number): void {
-    this.#continueFrom(this.#exactMs(), speed);
-    for (const listener of [...this.#speedListeners]) listener();
+    this.#continueFrom(this.#exactMs(), speed, this.#isPaused);
   }
 
-  #continueFrom(clockMs: number, speed: number): void {
+  /** The time stands still, on a whole millisecond, until `resume`. Waiting timers then cost nothing. */
+  pause(): void {
+    this.#continueFrom(this.now(), this.#speed, true);
+  }
+
+  resume(): void {
+    this.#continueFrom(this.#exactMs(), this.#speed, false);
+  }
+
+  /** Moves the time of a paused clock forward. Timers that are due run in the order of their times. */
+  advanceTo(clockMs: number): void {
+    this.#continueFrom(Math.max(clockMs, this.#exactMs()), this.#speed, true);
+  }
+
+  #continueFrom(clockMs: number, speed: number, isPaused: boolean): void {
     this.#startMs = clockMs;
     this.#startMonotonicMs = performance.now();
     this.#speed = speed;
-    for (const wake of [...this.#wakers]) wake();
+    this.#isPaused = isPaused;
+    for (const timer of [...this.#timers].sort((one, other) => one.untilMs - other.untilMs)) timer.look();
+    for (const listener of [...this.#speedListeners]) listener();
+    for (const follower of this.#followers) follower.follow(this.reading);
   }
 
   /** Calls `listener` after each change of the speed, until it is disposed of. */
@@ -85,14 +144,29 @@ export class SystemClock implements Clock {
     return { [Symbol.dispose]: () => void this.#speedListeners.delete(listener) };
   }
 
+  /** Keeps a part in another process on this clock until the result is disposed of. */
+  addFollower(follower: ClockFollower): Disposable {
+    this.#followers.add(follower);
+    return { [Symbol.dispose]: () => void this.#followers.delete(follower) };
+  }
+
+  get followers(): readonly ClockFollower[] {
+    return [...this.#followers];
+  }
+
+  /** The timers of this process, the next one first. */
+  get pending(): readonly PendingTimer[] {
+    return [...this.#timers].map(({ pending }) => pending).sort((one, other) => one.dueMs - other.dueMs);
+  }
+
   get reading(): ClockReading {
-    return { speed: this.#speed, clockMs: this.#exactMs(), monotonicMs: monotonicMs() };
+    const paused = this.#isPaused ? { isPaused: true } : {};
+    return { speed: this.#speed, clockMs: this.#exactMs(), monotonicMs: monotonicMs(), ...paused };
   }
 
   /** Shows the time of the clock that was read, at its speed. */
-  follow({ speed, clockMs, monotonicMs: readMs }: ClockReading): void {
-    this.#continueFrom(clockMs + (monotonicMs() - readMs) * speed, speed);
-    for (const listener of [...this.#speedListeners]) listener();
+  follow({ speed, clockMs, monotonicMs: readMs, isPaused = false }: ClockReading): void {
+    this.#continueFrom(isPaused ? clockMs : clockMs + (monotonicMs() - readMs) * speed, speed, isPaused);
   }
 
   /**
@@ -107,14 +181,13 @@ export class SystemClock implements Clock {
     return wrong;
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return sleepOn(this, ms, signal);
+  sleep(ms: number, signal?: AbortSignal, wait?: Wait): Promise<void> {
+    return sleepOn(this, ms, signal, wait);
   }
 
-  timer(ms: number, onTime: () => void): Timer {
-    const untilMs = this.#exactMs() + Math.max(0, ms);
-    const leftMs = () => (untilMs - this.#exactMs()) / this.#speed;
-    return new WallTimer(Math.max(0, ms) / this.#speed, leftMs, this.#wakers, onTime);
+  timer(ms: number, onTime: () => void, wait?: Wait): Timer {
+    const waitMs = Math.max(0, ms);
+    return new WallTimer({ untilMs: this.#exactMs() + waitMs, waitMs, wait, onTime }, this.#leftMs, this.#timers);
   }
 }
 
@@ -124,53 +197,21 @@ function monotonicMs(): number {
 }
 
 /** Implements a clock's sleep with its timer. */
-export function sleepOn(clock: Pick<Clock, "timer">, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleepOn(clock: Pick<Clock, "timer">, ms: number, signal?: AbortSignal, wait?: Wait): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const onAbort = () => {
       timer.stop();
       reject(signal?.reason);
     };
-    const timer = clock.timer(ms, () => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    });
+    const timer = clock.timer(
+      ms,
+      () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      },
+      wait,
+    );
     signal?.addEventListener("abort", onAbort, { once: true });
   });
-}
-
-/** A wall-clock timer that restarts until the clock has reached its time. */
-class WallTimer implements Timer {
-  #handle: NodeJS.Timeout;
-
-  /**
-   * @param ms wall-clock milliseconds
-   * @param leftMs the current remainder in wall-clock milliseconds
-   * @param wakers callbacks for changes of the clock's speed
-   */
-  constructor(
-    ms: number,
-    readonly leftMs: () => number,
-    readonly wakers: Set<() => void>,
-    readonly onTime: () => void,
-  ) {
-    this.#handle = setTimeout(this.#look, Math.min(Math.ceil(ms), MAX_TIMER_MS));
-    wakers.add(this.#look);
-  }
-
-  readonly #look = (): void => {
-    clearTimeout(this.#handle);
-    const ms = this.leftMs();
-    // setTimeout drops fractions of a millisecond, so it can fire early. A loop that counts ticks would count one twice.
-    if (ms > 0) this.#handle = setTimeout(this.#look, Math.min(Math.ceil(ms), MAX_TIMER_MS));
-    else {
-      this.stop();
-      this.onTime();
-    }
-  };
-
-  stop(): void {
-    clearTimeout(this.#handle);
-    this.wakers.delete(this.#look);
-  }
 }

@@ -38,7 +38,11 @@ class PodGcRun {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#pods.synced(signal), this.#nodes.synced(signal)]);
     const periodMs = factFor("podGcCheckPeriod", this.#deps.kubeVersion);
-    await every(this.#deps, periodMs, () => this.#gc(), signal);
+    await every(this.#deps, periodMs, () => this.#gc(), signal, {
+      who: "kube-controller-manager",
+      what: "remove pods that nobody needs",
+      setBy: "gcCheckPeriod",
+    });
   }
 
   async #gc(): Promise<void> {

@@ -105,7 +105,10 @@ export class FileSource {
   }
 
   async #listLoop(signal: AbortSignal): Promise<void> {
-    await until(this.deps, this.options.periodMs ?? FILE_CHECK_FREQUENCY_MS, () => this.listConfig(signal), signal);
+    await until(this.deps, this.options.periodMs ?? FILE_CHECK_FREQUENCY_MS, () => this.listConfig(signal), signal, {
+      what: "read the manifests",
+      setBy: "fileCheckFrequency",
+    });
   }
 
   /** Mirrors startWatch and doWatch. */

@@ -62,7 +62,10 @@ export async function runHttpSource(
       observer.unusable(messageOf(error), text === "", failures++ < LOUD_FAILURES);
     }
   };
-  return until(deps, options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, round, signal);
+  return until(deps, options.periodMs ?? HTTP_CHECK_FREQUENCY_MS, round, signal, {
+    what: "read the manifests of the URL",
+    setBy: "httpCheckFrequency",
+  });
 }
 
 /** Bad content counts as read, so it is reported only once. */

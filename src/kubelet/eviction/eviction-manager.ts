@@ -29,6 +29,8 @@ import {
   thresholdToReclaim,
 } from "./thresholds-met.js";
 
+const MEASURE = { what: "measure for evictions", setBy: "monitoringInterval" };
+
 /** How long the manager waits for an evicted pod to be cleaned up, and how often it looks. */
 const POD_CLEANUP_TIMEOUT_MS = 30_000;
 const POD_CLEANUP_POLL_MS = 1_000;
@@ -101,7 +103,7 @@ export class EvictionManager implements PodAdmitHandler {
     const periodMs = factFor("evictionMonitoringPeriod", this.config.kubeVersion);
     const round = async () => {
       const evicted = await this.synchronize(signal);
-      if (evicted.length === 0) await clock.sleep(periodMs, signal);
+      if (evicted.length === 0) await clock.sleep(periodMs, signal, MEASURE);
       else await this.#waitForPodsCleanup(evicted, signal);
     };
     for (;;) await trace.origin("timer", round);

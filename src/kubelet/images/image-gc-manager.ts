@@ -60,7 +60,7 @@ export class ImageGcManager {
         this.#observer.notDetected(error);
       }
     };
-    return until(this.deps, DETECT_PERIOD_MS, round, signal);
+    return until(this.deps, DETECT_PERIOD_MS, round, signal, { what: "list the images", setBy: "detect period" });
   }
 
   /**

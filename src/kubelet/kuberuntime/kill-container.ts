@@ -108,7 +108,10 @@ async function executePreStopHook(
     recordContainerEvent(context, subject, "Warning", "FailedPreStopHook", hookEventText(context, "PreStop", failure));
   };
   const hooked = run();
-  const timer = context.clock.sleep(graceSeconds * 1000, both);
+  const timer = context.clock.sleep(graceSeconds * 1000, both, {
+    what: `end the preStop hook of ${container.name}`,
+    setBy: "terminationGracePeriodSeconds",
+  });
   try {
     await Promise.race([hooked, timer]);
   } finally {

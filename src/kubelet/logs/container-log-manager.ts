@@ -87,7 +87,10 @@ export class ContainerLogManager {
   async run(signal: AbortSignal): Promise<void> {
     // An error here would end the kubelet.
     if (this.options.policy.maxSize < 0) return untilAborted(signal);
-    await until(this.deps, LOG_MONITOR_PERIOD_MS, () => this.rotateLogs(signal), signal);
+    await until(this.deps, LOG_MONITOR_PERIOD_MS, () => this.rotateLogs(signal), signal, {
+      what: "rotate logs",
+      setBy: "log monitoring period",
+    });
   }
 
   /** One round. Failures are reported, and tried again in the next round. @throws the signal's reason */

@@ -14,6 +14,8 @@ import { factFor } from "../../util/release/facts.js";
 import { NodeStatusObserver } from "./node-status-observer.js";
 import { nodeStatusHasChanged, nodeStatusPatch } from "./patch.js";
 
+const UPDATE = { what: "compare the Node's status", setBy: "nodeStatusUpdateFrequency" };
+
 export interface HeartbeatDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -67,7 +69,7 @@ export class NodeStatusHeartbeat {
   /** Checks at each interval until `signal` aborts (then rejects with its reason). The first check comes after one. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.deps.clock.sleep(this.#updateMs, signal);
+      await this.deps.clock.sleep(this.#updateMs, signal, UPDATE);
       await this.update(signal);
     }
   }

@@ -14,6 +14,8 @@ import { causeOf, type PendingCall, type PlegHealth, type RelistDuration } from 
 import { updateRelistMetrics } from "./relist-metrics.js";
 import { type ChangedPod, type Inspection, RelistObserver } from "./relist-observer.js";
 
+const RELIST = { what: "relist", setBy: "relistPeriod" };
+
 export interface PlegDeps {
   readonly runtime: Runtime;
   readonly clock: Clock;
@@ -115,7 +117,7 @@ export class GenericPleg {
       // Rest as long as the relist took, however often relistSoon is called: on a busy node each relist is expensive.
       const restMs = Math.min(clock.now() - startMs, relistPeriodMs);
       if (restMs > 0) await clock.sleep(restMs, signal);
-      await this.#waker.wait(clock, clock.now() + relistPeriodMs - restMs, signal);
+      await this.#waker.wait(clock, clock.now() + relistPeriodMs - restMs, signal, RELIST);
     }
   }
 

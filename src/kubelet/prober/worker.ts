@@ -104,7 +104,10 @@ export class ProbeWorker {
     let tickMs = clock.now() + periodMs;
     try {
       while (await this.#doProbe(signal)) {
-        await this.#waker.wait(clock, tickMs, signal);
+        await this.#waker.wait(clock, tickMs, signal, {
+          what: `probe ${this.options.container.name}`,
+          setBy: "periodSeconds",
+        });
         // A probe that took longer than a period makes up for one missed tick, not for all.
         while (tickMs <= clock.now()) tickMs += periodMs;
       }

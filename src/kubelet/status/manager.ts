@@ -21,6 +21,8 @@ import { StatusObserver } from "./status-observer.js";
 import { isDeleting, StatusWriter, type StatusWriterDeps, type VersionedPodStatus } from "./status-writer.js";
 import { apiUidOf, type SyncRequest, statusesToSend } from "./statuses-to-send.js";
 
+const BATCH = { what: "write the statuses that the API server lacks", setBy: "syncPeriod" };
+
 /** All statuses are checked at this interval, so that a lost update is sent again. */
 export const STATUS_SYNC_PERIOD_MS = 10_000;
 /** How many updates may wait to be sent; the next batch sends the others. */
@@ -132,7 +134,7 @@ export class StatusManager {
       },
       async (inner) => {
         for (;;) {
-          await this.deps.clock.sleep(STATUS_SYNC_PERIOD_MS, inner);
+          await this.deps.clock.sleep(STATUS_SYNC_PERIOD_MS, inner, BATCH);
           await this.deps.trace.origin("timer", () => this.syncBatch(inner));
         }
       },

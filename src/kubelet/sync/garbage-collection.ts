@@ -51,7 +51,11 @@ export class ContainerGc {
 export async function startGarbageCollection(deps: GarbageCollectionDeps, signal: AbortSignal): Promise<void> {
   const { containerGc, imageGc } = deps;
   await allUntilOneEnds(signal, [
-    (inner) => until(deps, CONTAINER_GC_PERIOD_MS, () => collectContainers(deps, containerGc, inner), inner),
+    (inner) =>
+      until(deps, CONTAINER_GC_PERIOD_MS, () => collectContainers(deps, containerGc, inner), inner, {
+        what: "remove dead containers",
+        setBy: "ContainerGCPeriod",
+      }),
     ...(imageGc === undefined ? [] : [(inner: AbortSignal) => collectImages(deps, imageGc, inner)]),
   ]);
 }
@@ -90,5 +94,5 @@ async function collectImages(
       hasFailed = true;
     }
   };
-  return until(deps, IMAGE_GC_PERIOD_MS, round, signal);
+  return until(deps, IMAGE_GC_PERIOD_MS, round, signal, { what: "remove unused images", setBy: "ImageGCPeriod" });
 }

@@ -31,7 +31,10 @@ export class NodeImages {
 
   /** Reads the images every 30 s, until `signal` aborts: then it rejects with its reason. */
   run(signal: AbortSignal): Promise<never> {
-    return until(this.deps, IMAGES_PERIOD_MS, () => this.update(signal), signal);
+    return until(this.deps, IMAGES_PERIOD_MS, () => this.update(signal), signal, {
+      what: "report the images",
+      setBy: "node images period",
+    });
   }
 
   async update(signal: AbortSignal): Promise<void> {

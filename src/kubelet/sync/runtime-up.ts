@@ -63,7 +63,10 @@ export class RuntimeUp {
 
   /** Checks every 5 s, starting at once, until `signal` aborts: then it rejects with its reason. */
   run(signal: AbortSignal): Promise<never> {
-    return until(this.deps, RUNTIME_UP_PERIOD_MS, () => this.update(signal), signal);
+    return until(this.deps, RUNTIME_UP_PERIOD_MS, () => this.update(signal), signal, {
+      what: "ask the runtime whether it works",
+      setBy: "updateRuntimeUp",
+    });
   }
 
   /** @param problem empty: the runtime is ready */

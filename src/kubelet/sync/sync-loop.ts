@@ -2,7 +2,7 @@ import type { V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { runInScope, type Scope } from "../../trace/scope.js";
 import type { Trace } from "../../trace/trace.js";
 import { allUntilOneEnds, untilAborted } from "../../util/async/concurrency.js";
-import type { Clock } from "../../util/clock.js";
+import type { Clock, Wait } from "../../util/clock.js";
 import { Channel } from "../config/channel.js";
 import { isSyncPodWorthy, type PodLifecycleEvent } from "../pleg/events.js";
 import type { ProbeUpdate } from "../prober/results.js";
@@ -108,7 +108,7 @@ export class SyncLoop {
         const errors = runtimeState.runtimeErrors();
         if (errors.length > 0) {
           this.#observer.skipped(aggregateText(errors));
-          await clock.sleep(restMs, inner);
+          await clock.sleep(restMs, inner, { what: "look whether the runtime works again", setBy: "back-off" });
           restMs = Math.min(SKIP_MAX_MS, restMs * 2);
           continue;
         }
@@ -238,7 +238,7 @@ export class SyncLoop {
 /** In upstream's order. */
 function sources({ channels, clock }: SyncLoopDeps): ((signal: AbortSignal) => AsyncIterable<LoopItem>)[] {
   const tick = (kind: "sync" | "housekeeping", periodMs: number) => (signal: AbortSignal) =>
-    mapped(ticks(clock, periodMs, signal), (): LoopItem => ({ kind }));
+    mapped(ticks(clock, periodMs, TICKS[kind], signal), (): LoopItem => ({ kind }));
   return [
     (signal) => mapped(channels.configCh(signal), (update): LoopItem => ({ kind: "config", update })),
     (signal) => mapped(channels.plegCh(signal), (event): LoopItem => ({ kind: "pleg", event })),
@@ -254,10 +254,15 @@ async function* mapped<T, U>(items: AsyncIterable<T>, map: (item: T) => U): Asyn
   for await (const item of items) yield map(item);
 }
 
+const TICKS = {
+  sync: { what: "sync the pods that are due", setBy: "syncTicker" },
+  housekeeping: { what: "housekeeping", setBy: "housekeepingPeriod" },
+};
+
 /** As a Go ticker: a pending tick delays the next. */
-async function* ticks(clock: Clock, periodMs: number, signal: AbortSignal): AsyncGenerator<void> {
+async function* ticks(clock: Clock, periodMs: number, wait: Wait, signal: AbortSignal): AsyncGenerator<void> {
   for (;;) {
-    await clock.sleep(periodMs, signal);
+    await clock.sleep(periodMs, signal, wait);
     yield;
   }
 }

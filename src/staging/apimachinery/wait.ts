@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/async/abort.js";
-import type { Clock } from "../../util/clock.js";
+import type { Clock, Wait } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
 
 /**
@@ -40,11 +40,12 @@ export async function every(
   periodMs: number,
   pass: () => Promise<void>,
   signal: AbortSignal,
+  wait?: Wait,
 ): Promise<never> {
   for (;;) {
     signal.throwIfAborted();
     await trace.origin("timer", pass);
-    await clock.sleep(periodMs, signal);
+    await clock.sleep(periodMs, signal, wait);
   }
 }
 

@@ -80,5 +80,6 @@ async function startEmbeddedRuntime(
   // The kubelet's facts are the main story; the runtime's are details.
   const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
   const network = defined({ peers, address: nodeAddress });
-  return hostRuntime({ clock, trace, traceLevel: 2, network, ...defined({ pullMs, anyImage, machine }) });
+  const owner = `runtime ${nodeName}`;
+  return hostRuntime({ clock, trace, traceLevel: 2, network, owner, ...defined({ pullMs, anyImage, machine }) });
 }

@@ -16,6 +16,7 @@ import { traceOfNode } from "../../trace/view.js";
 import { Disposables } from "../../util/async/disposables.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { OwnedClock } from "../../util/owned-clock.js";
 import type { NodeContext } from "../context.js";
 import type { Target } from "../target/target.js";
 import { openStore, prepareNode } from "./join.js";
@@ -85,6 +86,7 @@ export async function startNode(
   const close = () => opened.close();
   try {
     const store = options.store ?? (await openStore(plan));
+    const kubeletClock = new OwnedClock(clock, `kubelet ${plan.nodeName}`);
     const nodeAddress = options.machineRuntime?.nodeAddress ?? (await claimAddress(options, opened));
     const runtimeTrace = traceOfNode(trace, plan.nodeName);
     const opening = openNodeRuntime(
@@ -104,7 +106,7 @@ export async function startNode(
     // A runtime that the user named must answer before the node joins; an embedded one starts meanwhile.
     if (options.cri !== undefined) await opening;
     const prepared = await prepareNode({
-      ...{ context, clock, trace, plan, kubeVersion, config, target, store },
+      ...{ context, clock: kubeletClock, trace, plan, kubeVersion, config, target, store },
       ...defined({ testsIdentity: options.testsIdentity }),
       ...(nodeAddress !== undefined && isInOwnCluster(options) ? { addresses: addressesInNetwork(nodeAddress) } : {}),
     });
@@ -117,7 +119,7 @@ export async function startNode(
         cri,
         polling,
         store,
-        clock,
+        clock: kubeletClock,
         trace,
         random: context.random,
         ...ownParts(options, runtime),

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import type { Clock, Wait } from "../clock.js";
 
 /**
  * Lets one loop sleep until a deadline or until it is woken, whichever comes first. Nothing polls: a loop without a
@@ -23,13 +23,13 @@ export class Waker {
    * @param untilMs Unix ms on the clock; undefined: only a wake ends the wait
    * @throws the signal's reason
    */
-  async wait(clock: Clock, untilMs: number | undefined, signal: AbortSignal): Promise<void> {
+  async wait(clock: Clock, untilMs: number | undefined, signal: AbortSignal, wait?: Wait): Promise<void> {
     signal.throwIfAborted();
-    if (!this.#pending) await this.#sleep(clock, untilMs, signal);
+    if (!this.#pending) await this.#sleep(clock, untilMs, signal, wait);
     this.#pending = false;
   }
 
-  #sleep(clock: Clock, untilMs: number | undefined, signal: AbortSignal): Promise<void> {
+  #sleep(clock: Clock, untilMs: number | undefined, signal: AbortSignal, wait: Wait | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const stop = () => {
         this.#endWait = undefined;
@@ -44,7 +44,7 @@ export class Waker {
         stop();
         reject(signal.reason);
       };
-      const timer = untilMs === undefined ? undefined : clock.timer(Math.max(0, untilMs - clock.now()), end);
+      const timer = untilMs === undefined ? undefined : clock.timer(Math.max(0, untilMs - clock.now()), end, wait);
       this.#endWait = end;
       signal.addEventListener("abort", onAbort, { once: true });
     });

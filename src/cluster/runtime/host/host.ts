@@ -20,6 +20,8 @@ import { RuntimeProcess } from "./runtime-process.js";
 export interface HostOptions extends Omit<RuntimeOptions, "random"> {
   /** limit of the JavaScript objects of the runtime and its containers; default 256, enough for some thousand containers */
   readonly maxHeapMb?: number;
+  /** whose timers those of the runtime are; default `runtime` */
+  readonly owner?: string;
 }
 
 /** An embedded runtime in a separate process. */
@@ -96,7 +98,7 @@ class RuntimeHost {
   /** the rules of the last call of `restoreRules` */
   #rules: readonly unknown[] | undefined;
   #restarting: Promise<void> = Promise.resolve();
-  #speed: Disposable | undefined;
+  #following: Disposable | undefined;
 
   readonly #clock: SystemClock;
   /** the process knows no chapter */
@@ -121,8 +123,22 @@ class RuntimeHost {
 
   async start(): Promise<void> {
     await this.#launch();
-    const tell = () => this.#process?.send({ type: "clock", reading: this.#clock.reading });
-    this.#speed = this.#clock.onSpeedChange(tell);
+    this.#following = this.#clock.addFollower({
+      follow: (reading) => this.#process?.send({ type: "clock", reading }),
+      // A process that ended has nothing to do.
+      settle: async () => (await this.#settle().catch(() => undefined)) ?? { wasActive: false, timers: [] },
+    });
+  }
+
+  async #settle() {
+    const answer = await this.#process?.settle();
+    const { owner: who = "runtime" } = this.options;
+    return (
+      answer && {
+        ...answer,
+        timers: answer.timers.map((one) => (one.wait === undefined ? one : { ...one, wait: { who, ...one.wait } })),
+      }
+    );
   }
 
   async #launch(): Promise<void> {
@@ -141,7 +157,14 @@ class RuntimeHost {
   }
 
   #processOptions(): ProcessOptions {
-    const { clock: _clock, trace: _trace, maxHeapMb = DEFAULT_MAX_HEAP_MB, seed, ...rest } = this.options;
+    const {
+      clock: _clock,
+      trace: _trace,
+      maxHeapMb = DEFAULT_MAX_HEAP_MB,
+      seed,
+      owner: _owner,
+      ...rest
+    } = this.options;
     const start = this.#starts++;
     return {
       memoryBytes: maxHeapMb * CONTAINERS_PART * 2 ** 20,
@@ -157,7 +180,7 @@ class RuntimeHost {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#speed?.[Symbol.dispose]();
+    this.#following?.[Symbol.dispose]();
     await this.#restarting;
     await this.#process?.close();
     this.#changes.close();

@@ -35,6 +35,8 @@ export interface ControlCall {
 export type HostMessage =
   | (ControlCall & { readonly type: "call"; readonly id: number })
   | { readonly type: "clock"; readonly reading: ClockReading }
+  /** The answer is what `ClockFollower.settle` returns. */
+  | { readonly type: "settle"; readonly id: number }
   | { readonly type: "level"; readonly wantedLevel: WantedLevel }
   | { readonly type: "watch" }
   | { readonly type: "close" };

@@ -1,6 +1,7 @@
 import { runInScope } from "../../../trace/scope.js";
 import { type Level, Trace } from "../../../trace/trace.js";
 import { SystemClock } from "../../../util/clock.js";
+import { EventLoop } from "../../../util/os/event-loop.js";
 import { endWithParent } from "../../../util/os/watchdog.js";
 import { SystemRandom } from "../../../util/random.js";
 import type { RuntimeControl } from "../control/control.js";
@@ -37,15 +38,23 @@ async function serve({ clock: reading, wantedLevel, ...options }: ProcessOptions
     process.disconnect();
     return;
   }
+  const loop = new EventLoop();
   process.on("message", (message: HostMessage) => {
     if (message.type === "call") void answer(runtime.control, message);
     else if (message.type === "clock") clock.follow(message.reading);
+    else if (message.type === "settle") void settle(clock, loop, message.id);
     else if (message.type === "level") wanted = message.wantedLevel;
     else if (message.type === "watch") void sendChanges(runtime.control);
     else runtime.close().finally(() => process.exit());
   });
   send({ type: "listening", endpoint: runtime.endpoint });
   new SystemClock().timer(WATCHDOG_AFTER_MS, endWithParent);
+}
+
+/** The message itself is one event. */
+async function settle(clock: SystemClock, loop: EventLoop, id: number): Promise<void> {
+  const wasActive = await loop.settle(1);
+  send({ type: "answer", id, value: { wasActive, timers: clock.pending } });
 }
 
 async function answer(

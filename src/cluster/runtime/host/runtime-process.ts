@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { RpcError } from "../../../staging/cri/grpc/status.js";
-import { SystemClock, type Timer } from "../../../util/clock.js";
+import { type ClockFollower, SystemClock, type Timer } from "../../../util/clock.js";
 import { residentBytes } from "../../../util/os/resident-memory.js";
 import {
   type ControlCall,
@@ -93,10 +93,19 @@ export class RuntimeProcess {
 
   /** @throws RpcError, LabError as the method; RpcError Unavailable when the process ends */
   call(call: ControlCall): Promise<unknown> {
+    return this.#ask((id) => ({ type: "call", id, ...call }));
+  }
+
+  /** As `ClockFollower.settle`. @throws RpcError Unavailable when the process ends */
+  settle(): ReturnType<ClockFollower["settle"]> {
+    return this.#ask((id) => ({ type: "settle", id })) as ReturnType<ClockFollower["settle"]>;
+  }
+
+  #ask(message: (id: number) => HostMessage): Promise<unknown> {
     const id = this.#nextId++;
     const answer = pending();
     this.#calls.set(id, answer);
-    this.send({ type: "call", id, ...call });
+    this.send(message(id));
     return answer.promise;
   }
 

@@ -21,6 +21,8 @@ import { checkSecurity } from "./security.js";
 import { containerSpec, openLog } from "./spec.js";
 import { containerEvent, containerItem, phaseText } from "./status.js";
 
+const KILL = { what: "send SIGKILL to a container that has not ended", setBy: "timeout of StopContainer" };
+
 /** containerd's errorStartExitCode */
 const START_ERROR_EXIT_CODE = 128;
 
@@ -162,7 +164,7 @@ export class Containers {
       }
       const timer = new AbortController();
       const either = AbortSignal.any([timer.signal, signal]);
-      const timedOut = this.core.clock.sleep(timeoutMs, either).catch(() => {});
+      const timedOut = this.core.clock.sleep(timeoutMs, either, KILL).catch(() => {});
       await Promise.race([container.stopped(), timedOut]);
       timer.abort();
       if (!container.isRunning) return;

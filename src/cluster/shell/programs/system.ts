@@ -37,7 +37,7 @@ export async function sleep(self: Self): Promise<number> {
   const ms = parseSleep(self.argv.slice(1));
   if (ms === undefined) return usage(self, `invalid time interval '${self.argv.slice(1).join(" ")}'`);
   if (ms === Number.POSITIVE_INFINITY) return untilKilled(self);
-  await self.machine.clock.sleep(ms, self.signal);
+  await self.machine.clock.sleep(ms, self.signal, { what: `end \`${self.argv.join(" ")}\``, setBy: "its argument" });
   return 0;
 }
 

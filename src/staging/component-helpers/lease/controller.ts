@@ -7,6 +7,9 @@ import type { ClientCtx, KubeResponse } from "../../client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
 import { LeaseObserver, type LeaseOutcome, leaseDurationSeconds, renewIntervalMs } from "./lease-observer.js";
 
+const RENEWAL = { what: "renew the Lease", setBy: "renewInterval" };
+const RETRY = { what: "try to create the Lease again", setBy: "back-off" };
+
 /** coordination.k8s.io/v1 Lease */
 export interface LeaseObject extends KubeObject {
   readonly metadata: ObjectMeta;
@@ -70,7 +73,7 @@ export class LeaseController {
    */
   async *run(signal: AbortSignal): AsyncGenerator<LeaseOutcome> {
     for (;;) {
-      await this.deps.clock.sleep(this.nextSleepMs(), signal);
+      await this.deps.clock.sleep(this.nextSleepMs(), signal, RENEWAL);
       const outcome = await this.sync(signal);
       this.#observer.ended(outcome);
       yield outcome;
@@ -111,7 +114,7 @@ export class LeaseController {
       const ensured = await this.#ensure(signal);
       if (!ensured.retry) return ensured;
       this.#observer.unavailable(ensured.why, sleepMs);
-      await this.deps.clock.sleep(sleepMs, signal);
+      await this.deps.clock.sleep(sleepMs, signal, RETRY);
       sleepMs = Math.min(sleepMs * 2, maxMs);
     }
   }

@@ -16,6 +16,12 @@ import { RateLimitedQueue } from "./rate-limited-queue.js";
 import { hasTaint, TAINT_NOT_READY, TAINT_UNREACHABLE, withTaints } from "./taints.js";
 import { type EvictionRates, evictionRate, type ZoneState, zoneKey, zoneState, zoneText } from "./zones.js";
 
+const PASS = {
+  who: "kube-controller-manager",
+  what: "taint the nodes that are not ready",
+  setBy: "nodeEvictionPeriod",
+};
+
 const FILE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
 /** The delay before a node that could not be tainted is tried again. */
 const RETRY_MS = 50;
@@ -58,7 +64,7 @@ export class NoExecuteTainter {
         dueMs === undefined
           ? undefined
           : Math.max(tickBefore(clock.now()) + periodMs, tickBefore(dueMs + periodMs - 1));
-      await this.#waker.wait(clock, nextMs, signal);
+      await this.#waker.wait(clock, nextMs, signal, PASS);
       if (nextMs !== undefined && clock.now() >= nextMs) await this.#doNoExecuteTaintingPass();
     }
   }

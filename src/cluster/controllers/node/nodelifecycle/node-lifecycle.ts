@@ -21,6 +21,12 @@ import { markPodsNotReady } from "./pods-not-ready.js";
 import { TAINT_NOT_READY, TAINT_UNREACHABLE } from "./taints.js";
 import { zoneKey } from "./zones.js";
 
+const MONITOR = {
+  who: "kube-controller-manager",
+  what: "look at each node's Lease and status",
+  setBy: "nodeMonitorPeriod",
+};
+
 const NAME = "nodelifecycle";
 /** Excludes a node when the controller checks a zone for a disruption. */
 const EXCLUDE_DISRUPTION = "node.kubernetes.io/exclude-disruption";
@@ -81,7 +87,7 @@ class LifecycleRun {
         await concurrently(
           stop,
           (inner) => this.#tainter.run(inner),
-          (inner) => every(this.#deps, monitorMs, () => this.#monitorNodeHealth(), inner),
+          (inner) => every(this.#deps, monitorMs, () => this.#monitorNodeHealth(), inner, MONITOR),
         );
       },
     );

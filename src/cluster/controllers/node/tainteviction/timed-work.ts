@@ -2,6 +2,12 @@ import { currentScope, runInScope, type Scope } from "../../../../trace/scope.js
 import { Waker } from "../../../../util/async/waker.js";
 import type { Clock } from "../../../../util/clock.js";
 
+const EVICTION = {
+  who: "kube-controller-manager",
+  what: "evict the pods of a tainted node",
+  setBy: "tolerationSeconds",
+};
+
 interface Work {
   readonly scope: Scope | undefined;
   readonly createdMs: number;
@@ -45,7 +51,7 @@ export class TimedWork {
     for (;;) {
       const next = this.#next();
       if (next === undefined || next.fireMs > this.#clock.now()) {
-        await this.#waker.wait(this.#clock, next?.fireMs, signal);
+        await this.#waker.wait(this.#clock, next?.fireMs, signal, EVICTION);
         continue;
       }
       signal.throwIfAborted();

@@ -1,0 +1,104 @@
+import type { PendingTimer, SystemClock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { EventLoop } from "../../util/os/event-loop.js";
+
+/** What moving the time did. */
+export interface Passed {
+  /** in ms of the clock */
+  readonly ms: number;
+  /** the timers with a purpose that ran, in their order */
+  readonly ran: readonly PendingTimer[];
+}
+
+/** A wait that starts again at once would hold the time for ever. */
+const MAX_ROUNDS_AT_ONE_TIME = 10_000;
+/** More than these are not told. */
+const MAX_TOLD = 1_000;
+
+/**
+ * Holds the clock of an embedded cluster: time moves from one timer to the next, and only when all processes on the clock
+ * have done what they can without it. Real requests are answered meanwhile.
+ */
+export class HeldTime {
+  readonly #loop = new EventLoop();
+
+  constructor(readonly clock: SystemClock) {}
+
+  /** All timers, the next one first. */
+  async timers(): Promise<readonly PendingTimer[]> {
+    for (;;) {
+      await this.#loop.settle();
+      const answers = await Promise.all(this.clock.followers.map((follower) => follower.settle()));
+      if (answers.some(({ wasActive }) => wasActive)) continue;
+      return [this.clock.pending, ...answers.map(({ timers }) => timers)]
+        .flat()
+        .sort((one, other) => one.dueMs - other.dueMs);
+    }
+  }
+
+  /**
+   * Moves the time to the next timer with a purpose. Time limits and other details on the way run too.
+   * @throws LabError FAILED when nobody waits for anything
+   */
+  step(signal: AbortSignal): Promise<Passed> {
+    return this.#move(signal, ({ wait }) => wait !== undefined, Number.POSITIVE_INFINITY);
+  }
+
+  /** Moves the time by `ms`, timer by timer. */
+  async jump(ms: number, signal: AbortSignal): Promise<Passed> {
+    return this.#move(signal, () => false, this.clock.now() + ms);
+  }
+
+  /**
+   * Moves the time, timer by timer, until the condition is met.
+   * @param limitMs of the clock
+   * @returns undefined if it is not met within the limit
+   */
+  async until(condition: () => Promise<boolean>, limitMs: number, signal: AbortSignal): Promise<Passed | undefined> {
+    const startMs = this.clock.now();
+    const ran: PendingTimer[] = [];
+    while (!(await condition())) {
+      const leftMs = startMs + limitMs - this.clock.now();
+      if (leftMs <= 0) return undefined;
+      ran.push(...(await this.#move(signal, () => true, this.clock.now() + leftMs)).ran);
+    }
+    return { ms: this.clock.now() - startMs, ran };
+  }
+
+  /** @param isStop the timer after whose moment the time stops @param endMs the latest moment, unless infinite */
+  async #move(signal: AbortSignal, isStop: (timer: PendingTimer) => boolean, endMs: number): Promise<Passed> {
+    const { clock } = this;
+    clock.pause();
+    const startMs = clock.now();
+    const ran: PendingTimer[] = [];
+    let rounds = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const timers = await this.timers();
+      const next = timers[0];
+      if (next === undefined && endMs === Number.POSITIVE_INFINITY) throw nobodyWaits();
+      if (next === undefined || next.dueMs > endMs) break;
+      rounds = next.dueMs > clock.now() ? 0 : rounds + 1;
+      if (rounds > MAX_ROUNDS_AT_ONE_TIME) throw standsStill(next);
+      const due = timers.filter(({ dueMs }) => dueMs <= next.dueMs);
+      clock.advanceTo(next.dueMs);
+      ran.push(...due.filter(({ wait }) => wait !== undefined && ran.length < MAX_TOLD));
+      if (due.some(isStop)) {
+        endMs = clock.now();
+        break;
+      }
+    }
+    clock.advanceTo(endMs);
+    await this.timers();
+    return { ms: clock.now() - startMs, ran };
+  }
+}
+
+function nobodyWaits(): LabError {
+  return new LabError("FAILED", "nobody waits for anything: there is no timer to step to", "Create a pod or a node.");
+}
+
+function standsStill({ wait }: PendingTimer): LabError {
+  const who = wait === undefined ? "a wait without a name" : wait.what;
+  return new LabError("FAILED", `the time stands still: ${who} starts again at once, for ever`, "Resume the time.");
+}
