@@ -109,6 +109,11 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./cluster/cluster.js")).addClusterCommand,
     },
     {
+      name: "time",
+      summary: "hold the clock of a running cluster: pause, step, jump, timers",
+      load: async () => (await import("./time/time.js")).addTimeCommand,
+    },
+    {
       name: "runtime",
       summary: "run the embedded container runtime for a kubelet or crictl",
       load: async () => (await import("./runtime/runtime.js")).addRuntimeCommand,

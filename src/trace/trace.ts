@@ -94,6 +94,12 @@ export class Trace {
     this.#sinks.push(sink);
   }
 
+  /** Ends what `addSink` began; the sink stays open. */
+  removeSink(sink: TraceSink): void {
+    const index = this.#sinks.indexOf(sink);
+    if (index >= 0) this.#sinks.splice(index, 1);
+  }
+
   /** Whether any sink keeps events of this level. Check it before making an expensive event. */
   wants(level: Level): boolean {
     for (const sink of this.#sinks) if ((sink.level ?? 4) >= level) return true;

@@ -103,6 +103,8 @@ export async function runCluster(
   const isContinued = disk !== undefined && options.nodes === 0;
   const earlier = isContinued ? await readEarlierNodes(admin, { clock, random, trace }, signal) : undefined;
   const simulated = options.simulated ?? (earlier?.areSimulated === true ? { stages: [] } : undefined);
+  await using held =
+    clock instanceof SystemClock ? await holdClock({ clock, random, trace }, admin, signal) : undefined;
   const state: ClusterState = {
     version: 1,
     name,
@@ -111,7 +113,7 @@ export async function runCluster(
     kubeconfig: clusterKubeconfig(env, name),
     kubeVersion,
     speed,
-    ...(clock instanceof SystemClock ? { clock: clock.reading } : {}),
+    ...(held === undefined ? {} : { clock: held.clock.reading, timeSocket: held.socket }),
     nodes: earlier?.count ?? options.nodes,
     ...defined({ data: disk?.folder, http2, kubeletVersion }),
     ...(etcd === undefined ? {} : { ...placeOf(etcd), networkFolder: await sharedNetworkFolder(caPem) }),
@@ -129,6 +131,11 @@ export async function runCluster(
   } finally {
     await removeClusterState(env, name);
   }
+}
+
+async function holdClock(ctx: Ctx & { readonly clock: SystemClock }, admin: RestConfig, signal: AbortSignal) {
+  const { serveClock } = await import("../time/serve-clock.js");
+  return serveClock(ctx, admin, signal);
 }
 
 async function readEarlierNodes(admin: ControlPlane["admin"], ctx: Ctx, signal: AbortSignal): Promise<EarlierNodes> {

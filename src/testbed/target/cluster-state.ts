@@ -30,6 +30,8 @@ export interface ClusterState {
    * same after a suspend or a change of the system's time. Absent for a clock without its own speed.
    */
   readonly clock?: ClockReading;
+  /** path of the socket at which its clock is held, for `kubelab time`; absent: it follows no command */
+  readonly timeSocket?: string;
   /** how many nodes it keeps Ready by itself: `node-1`, `node-2`, … */
   readonly nodes: number;
   /** its nodes have no containers; absent: they have */

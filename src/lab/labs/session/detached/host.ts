@@ -1,5 +1,4 @@
-import { chmod, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { untilAborted } from "../../../../util/async/concurrency.js";
 import type { Mutex } from "../../../../util/async/mutex.js";
 import { defined } from "../../../../util/defined.js";
@@ -7,6 +6,7 @@ import { LabError, type LabErrorCode } from "../../../../util/errors.js";
 import { sayIn } from "../../../../util/i18n/catalogue.js";
 import { LANGUAGES, type Language } from "../../../../util/i18n/language.js";
 import { localized } from "../../../../util/i18n/message-error.js";
+import { listenPrivately, readSmallJson } from "../../../../util/net/private-socket.js";
 import { type StepType, typeOf } from "../../format/steps.js";
 import { LabBroken } from "../actions.js";
 import type { LabMessage } from "../message.js";
@@ -55,8 +55,6 @@ export interface HostOptions {
   readonly prompt?: { suspend(): Promise<void> };
 }
 
-const MAX_BODY_BYTES = 4096;
-
 /**
  * Serves one lab on a socket that only its owner can open. Operations come in, messages go out, one line of JSON each.
  * @returns resolves when the learner has left
@@ -67,7 +65,6 @@ export async function hostLab(
   { socket, written, writePicture, language: first, turns, prompt }: HostOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await rm(socket, { force: true });
   let language = first;
   const leave = new AbortController();
   const until = AbortSignal.any([signal, leave.signal]);
@@ -100,22 +97,8 @@ export async function hostLab(
     if (prompt !== undefined) return;
     if (operation.op === "leave" || session.step === undefined) response.once("close", () => leave.abort());
   };
-  try {
-    await listen(server, socket);
-    await untilAborted(until);
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-    await rm(socket, { force: true });
-  }
-}
-
-async function listen(server: Server, socket: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(socket, resolve);
-  });
-  await chmod(socket, 0o600);
+  await using _listening = await listenPrivately(server, socket);
+  await untilAborted(until);
 }
 
 async function operate(
@@ -181,12 +164,7 @@ async function perform(
 }
 
 async function readOperation(request: IncomingMessage): Promise<LabOperation> {
-  let text = "";
-  for await (const chunk of request.setEncoding("utf8")) {
-    text += chunk;
-    if (text.length > MAX_BODY_BYTES) throw new Error("the operation is too long");
-  }
-  const value = JSON.parse(text) as LabOperation;
+  const value = (await readSmallJson(request)) as LabOperation;
   if (!OPERATIONS.includes(value.op)) throw new Error("no such operation");
   if (value.language !== undefined && !LANGUAGES.includes(value.language)) throw new Error("no such language");
   return value;

@@ -1,0 +1,41 @@
+import { rfc3339 } from "../../staging/apimachinery/time.js";
+import type { TimeAnswer } from "../../testbed/time/operation.js";
+import { alignedLines } from "../../trace/terminal/table.js";
+import type { PendingTimer } from "../../util/clock.js";
+import { durationText } from "../../util/release/fact.js";
+
+/** The last timers that ran; more would hide the result. */
+const MAX_SHOWN = 20;
+
+/** What ran, and the moment at which the clock is now. */
+export function momentText({ nowMs, isPaused, speed, passedMs, ran, timers }: TimeAnswer): string {
+  const hidden = ran.length - MAX_SHOWN;
+  const startMs = nowMs - passedMs;
+  const rows = ran.slice(-MAX_SHOWN).map((timer) => [`+${seconds(timer.dueMs - startMs)}`, ...namesOf(timer)]);
+  const next = timers[0];
+  const at = `${rfc3339(nowMs)}${isPaused ? ", paused" : `, at speed ${speed}`}`;
+  return [
+    ...(hidden > 0 ? [`${hidden} timers ran before these:`] : []),
+    ...alignedLines(rows),
+    passedMs > 0 ? `${at}, ${seconds(passedMs)} later` : at,
+    ...(next === undefined ? [] : [`next in ${seconds(next.dueMs - nowMs)}: ${namesOf(next).join("  ")}`]),
+  ].join("\n");
+}
+
+/** Who waits, for what, until when, and which constant sets it. */
+export function timersText({ nowMs, timers }: TimeAnswer): string {
+  if (timers.length === 0) return "nobody waits for anything";
+  return alignedLines([
+    ["IN", "WHO", "WHAT", "SET BY"],
+    ...timers.map((one) => [seconds(one.dueMs - nowMs), ...namesOf(one)]),
+  ]).join("\n");
+}
+
+function namesOf({ wait, waitMs }: PendingTimer): readonly string[] {
+  if (wait === undefined) return [];
+  return [wait.who ?? "control plane", wait.what, `${wait.setBy} = ${durationText(Math.round(waitMs))}`];
+}
+
+function seconds(ms: number): string {
+  return `${(Math.max(0, ms) / 1000).toFixed(ms % 1000 === 0 ? 0 : 1)} s`;
+}

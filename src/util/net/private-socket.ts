@@ -1,0 +1,47 @@
+import { chmod, rm } from "node:fs/promises";
+import { type IncomingMessage, request, type Server } from "node:http";
+
+const MAX_BODY_BYTES = 4096;
+
+/** Serves on a Unix socket that only its owner can open, until the result is disposed of. */
+export async function listenPrivately(server: Server, socket: string): Promise<AsyncDisposable> {
+  await rm(socket, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket, resolve);
+  });
+  await chmod(socket, 0o600);
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(socket, { force: true });
+  };
+  return { [Symbol.asyncDispose]: close };
+}
+
+/** The small JSON value that a client sent. @throws when it is too long, or no JSON */
+export async function readSmallJson(message: IncomingMessage): Promise<unknown> {
+  let text = "";
+  for await (const chunk of message.setEncoding("utf8")) {
+    text += chunk;
+    if (text.length > MAX_BODY_BYTES) throw new Error("the operation is too long");
+  }
+  return JSON.parse(text);
+}
+
+/** Sends a value to the server of a private socket. @returns its answer; undefined if nobody serves there @throws the signal's reason */
+export function postPrivately(
+  socketPath: string,
+  value: unknown,
+  signal: AbortSignal,
+): Promise<NodeJS.ReadableStream | undefined> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, method: "POST", path: "/", signal, agent: false }, resolve);
+    call.once("error", (error) => {
+      if (signal.aborted) reject(error);
+      // The server does not run, or was just killed.
+      else resolve(undefined);
+    });
+    call.end(JSON.stringify(value));
+  });
+}
