@@ -31,6 +31,8 @@ export interface Wait {
   readonly setBy: string;
   /** whose it is: `kubelet node-1` */
   readonly who?: string;
+  /** the value of the constant, in ms, if the wait is longer or shorter */
+  readonly valueMs?: number;
 }
 
 /** A timer that has not run yet. */

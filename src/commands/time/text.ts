@@ -33,9 +33,13 @@ export function timersText({ nowMs, timers }: TimeAnswer): string {
 
 function namesOf({ wait, waitMs }: PendingTimer): readonly string[] {
   if (wait === undefined) return [];
-  return [wait.who ?? "control plane", wait.what, `${wait.setBy} = ${durationText(Math.round(waitMs))}`];
+  return [
+    wait.who ?? "control plane",
+    wait.what,
+    `${wait.setBy} = ${durationText(Math.round(wait.valueMs ?? waitMs))}`,
+  ];
 }
 
 function seconds(ms: number): string {
-  return `${(Math.max(0, ms) / 1000).toFixed(ms % 1000 === 0 ? 0 : 1)} s`;
+  return `${(Math.max(0, ms) / 1000).toFixed(2)} s`;
 }

@@ -117,7 +117,10 @@ export class GenericPleg {
       // Rest as long as the relist took, however often relistSoon is called: on a busy node each relist is expensive.
       const restMs = Math.min(clock.now() - startMs, relistPeriodMs);
       if (restMs > 0) await clock.sleep(restMs, signal);
-      await this.#waker.wait(clock, clock.now() + relistPeriodMs - restMs, signal, RELIST);
+      await this.#waker.wait(clock, clock.now() + relistPeriodMs - restMs, signal, {
+        ...RELIST,
+        valueMs: relistPeriodMs,
+      });
     }
   }
 

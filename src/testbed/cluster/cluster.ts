@@ -103,8 +103,12 @@ export async function runCluster(
   const isContinued = disk !== undefined && options.nodes === 0;
   const earlier = isContinued ? await readEarlierNodes(admin, { clock, random, trace }, signal) : undefined;
   const simulated = options.simulated ?? (earlier?.areSimulated === true ? { stages: [] } : undefined);
+  // A command that joins later starts at the time that the clock has then.
+  const onMoved = async () => {
+    if (clock instanceof SystemClock) await writeClusterState(env, { ...state, clock: clock.reading });
+  };
   await using held =
-    clock instanceof SystemClock ? await holdClock({ clock, random, trace }, admin, signal) : undefined;
+    clock instanceof SystemClock ? await holdClock({ clock, random, trace }, admin, onMoved, signal) : undefined;
   const state: ClusterState = {
     version: 1,
     name,
@@ -133,9 +137,14 @@ export async function runCluster(
   }
 }
 
-async function holdClock(ctx: Ctx & { readonly clock: SystemClock }, admin: RestConfig, signal: AbortSignal) {
+async function holdClock(
+  ctx: Ctx & { readonly clock: SystemClock },
+  admin: RestConfig,
+  onMoved: () => Promise<void>,
+  signal: AbortSignal,
+) {
   const { serveClock } = await import("../time/serve-clock.js");
-  return serveClock(ctx, admin, signal);
+  return serveClock(ctx, admin, onMoved, signal);
 }
 
 async function readEarlierNodes(admin: ControlPlane["admin"], ctx: Ctx, signal: AbortSignal): Promise<EarlierNodes> {

@@ -1,7 +1,7 @@
 import type { EtcdConfig } from "../../cluster/apiserver/storage/etcd/config.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
-import type { Clock, ClockReading } from "../../util/clock.js";
+import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
@@ -75,8 +75,9 @@ export async function openTarget(
   const etcd = etcdConfig(options);
   const { running, passedBy } = await findRunningCluster(host.env, options);
   if (running !== undefined) {
-    host.session(running);
-    return joinCluster(running);
+    const { clock } = host.session(running);
+    const following = await followCluster(clock, running);
+    return joinCluster(running, async () => following?.[Symbol.dispose]());
   }
   const { clock, trace } = host.session(defined({ speed: options.speed }));
   if (passedBy !== undefined) {
@@ -216,12 +217,19 @@ function preferDefault(names: readonly string[]): string[] {
 }
 
 /** A running cluster of ours as a target: nothing to stop when the command ends. */
-export async function joinCluster(state: ClusterState): Promise<Target> {
+export async function joinCluster(state: ClusterState, close?: () => Promise<void>): Promise<Target> {
   const { loadKubeconfig } = await import("../../staging/client-go/clientcmd/kubeconfig.js");
   const { config } = await loadKubeconfig(state.kubeconfig);
   const description = `running cluster ${state.name}, v${state.kubeVersion}, at ${state.url}`;
-  const joined = target("joined", config, description, state.kubeVersion);
+  const joined = target("joined", config, description, state.kubeVersion, close);
   return { ...joined, kubeconfigPath: state.kubeconfig, ...defined({ isLab: state.isLab }) };
+}
+
+/** Keeps this process on the cluster's clock, which somebody may hold. @returns undefined if the cluster's clock cannot be held */
+async function followCluster(clock: Clock, { timeSocket }: ClusterState): Promise<Disposable | undefined> {
+  if (timeSocket === undefined || !(clock instanceof SystemClock)) return undefined;
+  const { followClock } = await import("../time/follower.js");
+  return followClock(clock, timeSocket);
 }
 
 /** Starts a control plane in this process; it ends with the target. */

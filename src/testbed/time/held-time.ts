@@ -1,4 +1,4 @@
-import type { PendingTimer, SystemClock } from "../../util/clock.js";
+import type { ClockFollower, PendingTimer, SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { EventLoop } from "../../util/os/event-loop.js";
 
@@ -24,15 +24,22 @@ export class HeldTime {
 
   constructor(readonly clock: SystemClock) {}
 
-  /** All timers, the next one first. */
-  async timers(): Promise<readonly PendingTimer[]> {
+  /**
+   * Waits until this process and those that follow its clock have nothing left to do.
+   * @param own how many events the request for this call itself caused in this process
+   * @returns all timers, the next one first
+   */
+  async settle(own = 0): ReturnType<ClockFollower["settle"]> {
+    let wasActive = await this.#loop.settle(own);
     for (;;) {
-      await this.#loop.settle();
       const answers = await Promise.all(this.clock.followers.map((follower) => follower.settle()));
-      if (answers.some(({ wasActive }) => wasActive)) continue;
-      return [this.clock.pending, ...answers.map(({ timers }) => timers)]
-        .flat()
-        .sort((one, other) => one.dueMs - other.dueMs);
+      // The answers are events, too; what else came was sent by a process that was active.
+      await this.#loop.settle();
+      if (!answers.some((answer) => answer.wasActive)) {
+        const timers = [this.clock.pending, ...answers.map((answer) => answer.timers)].flat();
+        return { wasActive, timers: timers.sort((one, other) => one.dueMs - other.dueMs) };
+      }
+      wasActive = true;
     }
   }
 
@@ -74,7 +81,7 @@ export class HeldTime {
     let rounds = 0;
     for (;;) {
       signal.throwIfAborted();
-      const timers = await this.timers();
+      const { timers } = await this.settle();
       const next = timers[0];
       if (next === undefined && endMs === Number.POSITIVE_INFINITY) throw nobodyWaits();
       if (next === undefined || next.dueMs > endMs) break;
@@ -89,7 +96,7 @@ export class HeldTime {
       }
     }
     clock.advanceTo(endMs);
-    await this.timers();
+    await this.settle();
     return { ms: clock.now() - startMs, ran };
   }
 }

@@ -36,6 +36,8 @@ export interface TimeDeps {
   /** reads pods, nodes and events for conditions, as the administrator, without facts */
   readonly client: KubeClient;
   readonly trace: Trace;
+  /** called after each operation that is not only a question */
+  readonly onMoved: () => Promise<void>;
 }
 
 /** Performs one operation. @throws LabError USAGE for a condition that cannot be read, FAILED as `HeldTime`; the signal's reason */
@@ -44,10 +46,14 @@ export async function performTime(deps: TimeDeps, operation: TimeOperation, sign
   const startMs = clock.now();
   const { ran, isMet } = await move(deps, operation, signal);
   const passedMs = clock.now() - startMs;
-  const timers = (await deps.time.timers()).filter(({ wait }) => wait !== undefined);
+  const pending = (await deps.time.settle()).timers;
+  const timers = pending.filter(({ wait }) => wait !== undefined);
   const { isPaused, speed } = clock;
   const text = isPaused ? `the time stands still (${passedMs} ms have passed)` : `the time passes, at speed ${speed}`;
-  if (operation.op !== "timers") deps.trace.emit({ kind: "note", text }, { actor: "user" });
+  if (operation.op !== "timers") {
+    deps.trace.emit({ kind: "note", text }, { actor: "user" });
+    await deps.onMoved();
+  }
   return { nowMs: clock.now(), isPaused, speed, passedMs, ran, timers, ...defined({ isMet }) };
 }
 

@@ -16,10 +16,11 @@ export interface ServedClock extends AsyncDisposable {
   readonly socket: string;
 }
 
-/** Lets other commands hold the clock of an embedded cluster. @param admin reads the objects of conditions */
+/** Lets other commands hold the clock of an embedded cluster. @param admin reads the objects of conditions @param onMoved see `TimeDeps` */
 export async function serveClock(
   { clock, random, trace }: Ctx & { readonly clock: SystemClock },
   admin: RestConfig,
+  onMoved: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<ServedClock> {
   const opened = new Disposables();
@@ -28,7 +29,7 @@ export async function serveClock(
   const folder = await makeTemporaryFolder("time");
   opened.defer(() => removeOwn(folder));
   const socket = join(folder, "time.sock");
-  const serving = await serveTime({ time: new HeldTime(clock), client, trace }, socket, signal);
+  const serving = await serveTime({ time: new HeldTime(clock), client, trace, onMoved }, socket, signal);
   opened.defer(async () => serving[Symbol.asyncDispose]());
   return { clock, socket, [Symbol.asyncDispose]: () => opened.close() };
 }

@@ -1,7 +1,9 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { createConnection, createServer, type Socket } from "node:net";
 import { Mutex } from "../../util/async/mutex.js";
 import { LabError, type LabErrorCode } from "../../util/errors.js";
-import { listenPrivately, postPrivately, readSmallJson } from "../../util/net/private-socket.js";
+import { listenPrivately } from "../../util/net/private-socket.js";
+import { RemoteFollower } from "./follower.js";
+import { readLines, writeLine } from "./lines.js";
 import { performTime, TIME_OPERATIONS, type TimeAnswer, type TimeDeps, type TimeOperation } from "./operation.js";
 
 type Reply =
@@ -10,26 +12,27 @@ type Reply =
 
 /**
  * Serves a cluster's clock on a socket that only its owner can open, until the result is disposed of. Operations of several
- * clients take effect one after the other; one whose client has gone stops.
+ * clients take effect one after the other; one whose client has gone stops. A client that sends `follow` is a process that
+ * runs on the clock.
  */
 export async function serveTime(deps: TimeDeps, socket: string, signal: AbortSignal): Promise<AsyncDisposable> {
   const turns = new Mutex();
-  const server = createServer((request, response) => {
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
-    const either = AbortSignal.any([signal, gone.signal]);
-    readOperation(request)
-      .then((operation) => turns.run(() => replyTo(deps, operation, either)))
-      .then((reply) => void response.end(JSON.stringify(reply)))
-      .catch(() => void response.destroy());
+  const server = createServer((client) => {
+    serveClient(deps, client, turns, signal).catch(() => void client.destroy());
   });
   return listenPrivately(server, socket);
 }
 
-async function readOperation(request: IncomingMessage): Promise<TimeOperation> {
-  const operation = (await readSmallJson(request)) as TimeOperation;
-  if (!TIME_OPERATIONS.includes(operation.op)) throw new Error("no such operation");
-  return operation;
+async function serveClient(deps: TimeDeps, client: Socket, turns: Mutex, signal: AbortSignal): Promise<void> {
+  const gone = new AbortController();
+  client.once("close", () => gone.abort());
+  const either = AbortSignal.any([signal, gone.signal]);
+  const lines = readLines(client);
+  const operation = (await lines.next()).value as TimeOperation | { readonly op: "follow" } | undefined;
+  if (operation?.op === "follow") return RemoteFollower.serve(deps.time.clock, client, lines);
+  if (operation === undefined || !TIME_OPERATIONS.includes(operation.op)) throw new Error("no such operation");
+  writeLine(client, await turns.run(() => replyTo(deps, operation, either)));
+  client.end();
 }
 
 async function replyTo(deps: TimeDeps, operation: TimeOperation, signal: AbortSignal): Promise<Reply> {
@@ -45,18 +48,20 @@ async function replyTo(deps: TimeDeps, operation: TimeOperation, signal: AbortSi
 /**
  * Asks the process that has the clock.
  * @returns undefined if nobody serves at the socket
- * @throws LabError as `performTime`
+ * @throws LabError as `performTime`; the signal's reason
  */
 export async function askTime(
-  socket: string,
+  path: string,
   operation: TimeOperation,
   signal: AbortSignal,
 ): Promise<TimeAnswer | undefined> {
-  const stream = await postPrivately(socket, operation, signal);
-  if (stream === undefined) return undefined;
-  let text = "";
-  for await (const chunk of stream) text += String(chunk);
-  const reply = JSON.parse(text) as Reply;
-  if (reply.kind === "failed") throw new LabError(reply.code, reply.message, reply.hint);
-  return reply.answer;
+  const socket = createConnection({ path, signal });
+  writeLine(socket, operation);
+  for await (const line of readLines(socket)) {
+    const reply = line as Reply;
+    if (reply.kind === "failed") throw new LabError(reply.code, reply.message, reply.hint);
+    return reply.answer;
+  }
+  signal.throwIfAborted();
+  return undefined;
 }

@@ -1,10 +1,16 @@
 import { chmod, rm } from "node:fs/promises";
-import { type IncomingMessage, request, type Server } from "node:http";
+import { type IncomingMessage, request } from "node:http";
+import type { Server, Socket } from "node:net";
 
 const MAX_BODY_BYTES = 4096;
 
-/** Serves on a Unix socket that only its owner can open, until the result is disposed of. */
+/** Serves on a Unix socket that only its owner can open, until the result is disposed of, which ends all connections. */
 export async function listenPrivately(server: Server, socket: string): Promise<AsyncDisposable> {
+  const connections = new Set<Socket>();
+  server.on("connection", (one: Socket) => {
+    connections.add(one);
+    one.once("close", () => connections.delete(one));
+  });
   await rm(socket, { force: true });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -12,7 +18,7 @@ export async function listenPrivately(server: Server, socket: string): Promise<A
   });
   await chmod(socket, 0o600);
   const close = async () => {
-    server.closeAllConnections();
+    for (const one of connections) one.destroy();
     await new Promise((resolve) => server.close(resolve));
     await rm(socket, { force: true });
   };

@@ -73,7 +73,7 @@ export class LeaseController {
    */
   async *run(signal: AbortSignal): AsyncGenerator<LeaseOutcome> {
     for (;;) {
-      await this.deps.clock.sleep(this.nextSleepMs(), signal, RENEWAL);
+      await this.deps.clock.sleep(this.nextSleepMs(), signal, { ...RENEWAL, valueMs: renewIntervalMs(this.options) });
       const outcome = await this.sync(signal);
       this.#observer.ended(outcome);
       yield outcome;
