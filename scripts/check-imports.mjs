@@ -13,7 +13,7 @@ const PROGRAMS = [
 const TERMINAL_PACKAGE = /^(chalk|ora|inquirer|@inquirer\/.*|commander)$/;
 const DRAWS_ON_TERMINAL = /^(commands\/|cli\.ts$|trace\/terminal\/(options|colours)\.ts$)/;
 /** The clock itself, and two programs kept as text, which other processes run. */
-const READS_THE_CLOCK = /^(util\/(clock|wall-timer|os\/watchdog)|lab\/virtual\/worker-code)\.ts$/;
+const READS_THE_CLOCK = /^(util\/(clock|timer|os\/watchdog)|lab\/virtual\/worker-code)\.ts$/;
 const SYSTEM_CLOCK = /\b(Date\.now\(|new Date\(\)|(?<![\w.#])(?:globalThis\.)?set(?:Timeout|Interval)\()/;
 const MOST_ENTRIES = 25;
 /** The folders of pkg/kubelet keep their names and places. */

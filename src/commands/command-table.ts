@@ -111,7 +111,7 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
     {
       name: "time",
       summary: "hold the clock of a running cluster: pause, step, jump, timers",
-      load: async () => (await import("./time/time.js")).addTimeCommand,
+      load: async () => (await import("./cluster/time.js")).addTimeCommand,
     },
     {
       name: "runtime",

@@ -1,4 +1,4 @@
-import type { Wait } from "../util/clock.js";
+import type { Wait } from "../util/timer.js";
 import type { Ctx } from "./ctx.js";
 
 /**

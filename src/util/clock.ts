@@ -1,4 +1,4 @@
-import { WallTimer } from "./wall-timer.js";
+import { type PendingTimer, type Timer, type Wait, WallTimer } from "./timer.js";
 
 /**
  * Time as a parameter. This is the only file that reads the system clock or starts a timer.
@@ -23,40 +23,12 @@ export interface Clock {
   timer(ms: number, onTime: () => void, wait?: Wait): Timer;
 }
 
-/** What a timer is for, in the words of a list of timers. */
-export interface Wait {
-  /** what happens then: `renew the Lease` */
-  readonly what: string;
-  /** the constant or field that sets the time: `renewInterval` */
-  readonly setBy: string;
-  /** whose it is: `kubelet node-1` */
-  readonly who?: string;
-  /** the value of the constant, in ms, if the wait is longer or shorter */
-  readonly valueMs?: number;
-}
-
-/** A timer that has not run yet. */
-export interface PendingTimer {
-  /** Unix ms on the clock */
-  readonly dueMs: number;
-  /** the whole wait in ms, from its start */
-  readonly waitMs: number;
-  /** absent: a time limit or another detail */
-  readonly wait?: Wait;
-}
-
 /** A part in another process that runs on this clock. */
 export interface ClockFollower {
   /** Waits until the process has nothing left to do. @returns its pending timers, and whether it did anything since the last call */
   settle(): Promise<{ readonly wasActive: boolean; readonly timers: readonly PendingTimer[] }>;
   /** Shows the clock's new time there. */
   follow(reading: ClockReading): void;
-}
-
-/** A scheduled call. */
-export interface Timer {
-  /** Cancels the call. Safe to call twice, and after the call. */
-  stop(): void;
 }
 
 /** A system clock's time and speed at one moment, from which another process of this machine derives the same clock. */

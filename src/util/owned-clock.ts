@@ -1,4 +1,5 @@
-import type { Clock, Timer, Wait } from "./clock.js";
+import type { Clock } from "./clock.js";
+import type { Timer, Wait } from "./timer.js";
 
 /** A clock as one part has it: its timers are told as those of `who`. */
 export class OwnedClock implements Clock {

@@ -1,4 +1,5 @@
-import { type Clock, sleepOn, type Timer } from "../../src/util/clock.js";
+import { type Clock, sleepOn } from "../../src/util/clock.js";
+import type { Timer } from "../../src/util/timer.js";
 
 interface Sleeper {
   readonly deadlineMs: number;

@@ -1,7 +1,8 @@
 import type { Ora } from "ora";
 import type { ProcessStreams, Progress, ProgressText } from "../../testbed/context.js";
-import { SystemClock, type Timer } from "../../util/clock.js";
+import { SystemClock } from "../../util/clock.js";
 import type { Say } from "../../util/i18n/sentences.js";
+import type { Timer } from "../../util/timer.js";
 import { columnsOf } from "./width.js";
 
 /** The spinner and the space after it. */

@@ -4,10 +4,11 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { ChildAbort, onAbort } from "../../util/async/abort.js";
 import { AsyncQueue } from "../../util/async/async-queue.js";
-import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { describeFileError } from "../../util/os/files.js";
 import { MAX_FILE_BYTES } from "../../util/os/read-at-most.js";
+import type { Timer } from "../../util/timer.js";
 import {
   ABANDONED_EXIT_CODE,
   CANCELLED_EXIT_CODE,

@@ -1,8 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { Trace } from "../../trace/trace.js";
 import { ChildAbort } from "../../util/async/abort.js";
-import type { Clock, Wait } from "../../util/clock.js";
+import type { Clock } from "../../util/clock.js";
 import { isAbortError } from "../../util/errors.js";
+import type { Wait } from "../../util/timer.js";
 
 /**
  * Runs the loops of one controller concurrently. When one fails, stops the others and throws its error. Ends normally

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from "../../util/clock.js";
+import type { Clock } from "../../util/clock.js";
+import type { Timer } from "../../util/timer.js";
 
 /** Mirrors pkg/kubelet/cri/streaming/server.go (DefaultConfig: StreamIdleTimeout). */
 export const DEFAULT_IDLE_TIMEOUT_MS = 4 * 3_600_000;

@@ -1,6 +1,7 @@
-import type { ClockFollower, PendingTimer, SystemClock } from "../../util/clock.js";
+import type { ClockFollower, SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { EventLoop } from "../../util/os/event-loop.js";
+import type { PendingTimer } from "../../util/timer.js";
 
 /** What moving the time did. */
 export interface Passed {

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import type { Trace } from "../../trace/trace.js";
-import type { PendingTimer } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import type { PendingTimer } from "../../util/timer.js";
 import { openCondition } from "./condition.js";
 import type { HeldTime } from "./held-time.js";
 

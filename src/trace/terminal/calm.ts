@@ -1,5 +1,6 @@
-import { type Clock, SystemClock, type Timer } from "../../util/clock.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
 import { textWidth } from "../../util/text/text-width.js";
+import type { Timer } from "../../util/timer.js";
 import type { Actor, TraceEvent } from "../events.js";
 import type { Level, TraceSink } from "../trace.js";
 import { asItIs } from "../translated.js";

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from "../../util/clock.js";
+import type { Clock } from "../../util/clock.js";
+import type { Timer } from "../../util/timer.js";
 import type { TraceEvent } from "../events.js";
 
 /** The number of facts of one form that are shown within the span; further ones are counted until a span has fewer. */

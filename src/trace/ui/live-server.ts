@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Clock, Timer } from "../../util/clock.js";
+import type { Clock } from "../../util/clock.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { listenProblem } from "../../util/net/listen-problem.js";
+import type { Timer } from "../../util/timer.js";
 import type { TraceEvent } from "../events.js";
 import { CAUSES_LEVEL, type Level, type TraceSink } from "../trace.js";
 import { FactHistory } from "./fact-history.js";

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
-import type { Clock, Timer } from "../clock.js";
+import type { Clock } from "../clock.js";
 import { SmallSet } from "../collections/small-set.js";
+import type { Timer } from "../timer.js";
 
 /** A waiting call; `giveUp` is called at most once. */
 export interface Waiter {

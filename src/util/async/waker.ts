@@ -1,4 +1,5 @@
-import type { Clock, Wait } from "../clock.js";
+import type { Clock } from "../clock.js";
+import type { Wait } from "../timer.js";
 
 /**
  * Lets one loop sleep until a deadline or until it is woken, whichever comes first. Nothing polls: a loop without a

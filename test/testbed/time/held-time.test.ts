@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, onTestFinished, test } from "vitest";
 import { HeldTime } from "../../../src/testbed/time/held-time.js";
-import { type PendingTimer, SystemClock, type Wait } from "../../../src/util/clock.js";
+import { SystemClock } from "../../../src/util/clock.js";
 import { OwnedClock } from "../../../src/util/owned-clock.js";
+import type { PendingTimer, Wait } from "../../../src/util/timer.js";
 
 const { signal } = new AbortController();
 const wait = (what: string): Wait => ({ what, setBy: "a test" });

@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { RpcError } from "../../../staging/cri/grpc/status.js";
-import { type ClockFollower, SystemClock, type Timer } from "../../../util/clock.js";
+import { type ClockFollower, SystemClock } from "../../../util/clock.js";
 import { residentBytes } from "../../../util/os/resident-memory.js";
+import type { Timer } from "../../../util/timer.js";
 import {
   type ControlCall,
   fromErrorMessage,

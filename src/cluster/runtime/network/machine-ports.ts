@@ -1,6 +1,7 @@
 import type { Trace } from "../../../trace/trace.js";
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
+import type { Timer } from "../../../util/timer.js";
 import { type Inwards, listenOnMachine, type MachinePort } from "./machine-listener.js";
 import type { Peers } from "./peers.js";
 

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
+import type { Timer } from "../../../util/timer.js";
 import { type HeldMemory, OutOfMemoryError } from "../../shell/process/memory-account.js";
 
 /** The simulated usage of a container, independent of its processes. */

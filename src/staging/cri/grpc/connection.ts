@@ -1,7 +1,8 @@
 import { type Client, connectivityState, type ServiceError } from "@grpc/grpc-js";
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
 import { lastErrorIn } from "../../../util/grpc-last-error.js";
 import { grpcCode } from "../../../util/net/grpc-codes.js";
+import type { Timer } from "../../../util/timer.js";
 import type { Endpoint } from "./endpoint.js";
 import { openGrpcClient } from "./grpc-client.js";
 import { type RpcFailure, rpcFailure } from "./status.js";

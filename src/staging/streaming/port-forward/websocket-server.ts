@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { untilAborted } from "../../../util/async/concurrency.js";
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
+import type { Timer } from "../../../util/timer.js";
 import type { FrameObserver } from "../frame-report.js";
 import { DEFAULT_IDLE_TIMEOUT_MS } from "../idle.js";
 import { ServedSession } from "../served-session.js";

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
+import type { Timer } from "../../../util/timer.js";
 import { StreamError } from "../bytes.js";
 import type { SpdyStream } from "./stream.js";
 

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
 import { GatheringWriter } from "../../../util/net/gathering-writer.js";
+import type { Timer } from "../../../util/timer.js";
 import { StreamError } from "../bytes.js";
 import { readBeforeFailing } from "../last-words.js";
 

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Clock, Timer } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
+import type { Timer } from "../../../util/timer.js";
 import { StreamError } from "../bytes.js";
 import type { FrameObserver } from "../frame-report.js";
 import { IdleWatch } from "../idle.js";

@@ -8,8 +8,8 @@ import { LabError } from "../../util/errors.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addOutputOptions, durationOption, parseDuration, parseSpeed } from "../cli/options.js";
-import { note } from "../cluster/running.js";
-import { momentText, timersText } from "./text.js";
+import { note } from "./running.js";
+import { momentText, timersText } from "./time-text.js";
 
 const MAX_STEPS = 10_000;
 

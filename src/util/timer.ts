@@ -1,4 +1,30 @@
-import type { PendingTimer, Timer, Wait } from "./clock.js";
+/** A scheduled call. */
+export interface Timer {
+  /** Cancels the call. Safe to call twice, and after the call. */
+  stop(): void;
+}
+
+/** What a timer is for, in the words of a list of timers. */
+export interface Wait {
+  /** what happens then: `renew the Lease` */
+  readonly what: string;
+  /** the constant or field that sets the time: `renewInterval` */
+  readonly setBy: string;
+  /** whose it is: `kubelet node-1` */
+  readonly who?: string;
+  /** the value of the constant, in ms, if the wait is longer or shorter */
+  readonly valueMs?: number;
+}
+
+/** A timer that has not run yet. */
+export interface PendingTimer {
+  /** Unix ms on the clock */
+  readonly dueMs: number;
+  /** the whole wait in ms, from its start */
+  readonly waitMs: number;
+  /** absent: a time limit or another detail */
+  readonly wait?: Wait;
+}
 
 /** setTimeout takes at most a signed 32 bit count of milliseconds (24.8 days), so longer sleeps are split. */
 const MAX_TIMER_MS = 2_000_000_000;
@@ -44,9 +70,11 @@ export class WallTimer implements Timer {
     if (!this.all.has(this)) return;
     const ms = this.leftMs(this.untilMs);
     // setTimeout drops fractions of a millisecond, so it can fire early. A loop that counts ticks would count one twice.
-    if (ms > 0) return this.#restart(ms);
-    this.stop();
-    this.options.onTime();
+    if (ms > 0) this.#restart(ms);
+    else {
+      this.stop();
+      this.options.onTime();
+    }
   };
 
   #restart(ms: number): void {

@@ -1,8 +1,8 @@
 import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { TimeAnswer } from "../../testbed/time/operation.js";
 import { alignedLines } from "../../trace/terminal/table.js";
-import type { PendingTimer } from "../../util/clock.js";
 import { durationText } from "../../util/release/fact.js";
+import type { PendingTimer } from "../../util/timer.js";
 
 /** The last timers that ran; more would hide the result. */
 const MAX_SHOWN = 20;
