@@ -1,3 +1,4 @@
+import { decodeText } from "./byte-text.js";
 import type { HeldMemory } from "./process/memory-account.js";
 
 /**
@@ -199,7 +200,7 @@ export class HeldSink implements ByteSink {
 
   /** The collected text. The memory is free again. */
   take(): string {
-    const text = Buffer.concat(this.#parts).toString();
+    const text = decodeText(Buffer.concat(this.#parts));
     this.memory.release(this.#length);
     this.#link?.[Symbol.dispose]();
     this.#link = undefined;

@@ -51,6 +51,30 @@ const ROWS: readonly (readonly [script: string, stdout: string])[] = [
     "cat -A bin; cat -n abc | head -n 1; printf '\\n\\tb\\n' | cat -bt",
     "M-^?M-~^@^AM-^@binary^M$\nM-^?     1\ta b c\n\n     1\t^Ib\n",
   ],
+  [
+    'x=$(printf \'\\377a\\303\'); printf %s "$x" | od -An -tx1; echo "$x" | od -An -tx1; echo -e "$x" | od -An -tx1; printf %s "$x" | wc -c',
+    " ff 61 c3\n ff 61 c3 0a\n ff 61 c3 0a\n3\n",
+  ],
+  [
+    'x=$(cat bin | tr -d \'\\r\\n\'); y=$(cat bin); printf %s "$x" | od -An -tx1; printf %s "$y" | wc -c; export x; printenv x | wc -c',
+    " ff fe 01 80 62 69 6e 61 72 79 ff\n13\n12\n",
+  ],
+  [
+    "read -r x < bin; printf '%s|' \"$x\" | od -An -tx1; printf 'x\\200\\n' > s; cat << e | od -An -tx1\n$(cat s)\ne\n",
+    " ff fe 01 80 62 69 6e 61 72 79 0d 7c\n 78 80 0a\n",
+  ],
+  [
+    "x=$(printf '\\377'); grep -c \"$x\" bin; env x=\"$x\" printenv x | od -An -tx1; printf '\\377 b' | xargs echo | od -An -tx1",
+    "2\n ff 0a\n ff 20 62 0a\n",
+  ],
+  [
+    "x=$(printf '\\377'); touch \"$x\"; ls | tr -d 'a-z\\n' | od -An -tx1; case $x in ?) echo one; esac; [ $x = $(printf '\\376') ] || echo differ",
+    " ff\none\ndiffer\n",
+  ],
+  [
+    "x=$(printf '\\303\\251\\355\\240\\200\\364\\220\\200'); printf %s \"$x\" | od -An -tx1; a=$(printf '\\303'); b=$(printf '\\251'); echo $a$b | od -An -tx1",
+    " c3 a9 ed a0 80 f4 90 80\n c3 a9 0a\n",
+  ],
   // Options may come after other words.
   ["head abc -n 1; ls abc -1; md5sum abc -b | wc -l", "a b c\nabc\n1\n"],
   ["head -c 100000 /dev/urandom | tr -dc a-z | head -c 10 | wc -c", "10\n"],

@@ -1,4 +1,5 @@
-import { encodeText, unescapeText } from "./escapes.js";
+import { encodeText } from "../byte-text.js";
+import { unescapeText } from "./escapes.js";
 
 /** The output of echo for these arguments: flags -n, -e and -E as in busybox. */
 export function echoBytes(args: readonly string[]): Buffer {
@@ -12,7 +13,7 @@ export function echoBytes(args: readonly string[]): Buffer {
     }
   }
   const text = args.slice(at).join(" ");
-  if (!escapes) return Buffer.from(text + newline);
+  if (!escapes) return encodeText(text + newline);
   const stop = text.search(/(?<!\\)(?:\\\\)*\\c/);
   const shown = stop < 0 ? text : text.slice(0, text.indexOf("\\c", stop));
   return encodeText(unescapeText(shown) + (stop < 0 ? newline : ""));

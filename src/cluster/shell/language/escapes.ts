@@ -1,3 +1,5 @@
+import { byteText } from "../byte-text.js";
+
 const ESCAPES: Readonly<Record<string, string>> = {
   a: "\x07",
   b: "\b",
@@ -10,9 +12,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-/** A lone surrogate that represents byte 0, because no valid text contains it. */
-const RAW = 0xdc00;
-
 /**
  * Replaces `\n`, `\0101`, `\x41` and the like by their characters. A byte above ASCII becomes a lone surrogate for
  * `encodeText`, because it may form a character with its neighbours.
@@ -23,14 +22,4 @@ export function unescapeText(text: string): string {
     if (code.length > 1) return byteText(Number.parseInt(code.slice(1), 16));
     return ESCAPES[code] ?? whole;
   });
-}
-
-function byteText(byte: number): string {
-  return String.fromCharCode(byte < 0x80 ? byte : RAW + byte);
-}
-
-/** The bytes of a text, including those that `unescapeText` has kept. */
-export function encodeText(text: string): Buffer {
-  const parts = text.split(/([\udc80-\udcff])/u);
-  return Buffer.concat(parts.map((part, i) => (i % 2 === 1 ? Buffer.of(part.charCodeAt(0) - RAW) : Buffer.from(part))));
 }

@@ -1,3 +1,4 @@
+import { decodeText } from "../byte-text.js";
 import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
@@ -65,7 +66,7 @@ export async function read(args: readonly string[], shell: Shell): Promise<numbe
     for (const name of names) shell.state.set(name, "");
     return signal === undefined ? 1 : 128 + signal;
   }
-  const text = bytes.toString();
+  const text = decodeText(bytes);
   assignFields(isRaw ? text.replace(/\n$/, "") : text.replace(/\n$/, "").replace(/\\(.)/gs, "$1"), names, shell);
   return text.endsWith("\n") ? 0 : 1;
 }

@@ -1,4 +1,5 @@
 import { defined } from "../../../util/defined.js";
+import { encodeText } from "../byte-text.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import { Pipe } from "../process/pipe.js";
 import { exitCodeOf, type Process, type Program, type Self, StackOverflowError } from "../process/process.js";
@@ -99,7 +100,7 @@ export class Interpreter implements Shell {
   }
 
   async print(text: string, fd = 1): Promise<void> {
-    await this.sink(fd).write(Buffer.from(text), this.signal);
+    await this.sink(fd).write(encodeText(text), this.signal);
   }
 
   complain(text: string): Promise<void> {

@@ -1,6 +1,7 @@
+import { encodeText } from "../byte-text.js";
 import type { Self } from "../process/process.js";
 import { unitsOf } from "../streams.js";
-import { encodeText, unescapeText } from "./escapes.js";
+import { unescapeText } from "./escapes.js";
 
 /** The output of `printf`. */
 export interface PrintfHost {

@@ -1,3 +1,4 @@
+import { encodeText } from "../byte-text.js";
 import { errorText } from "../fs/fs-error.js";
 import { openForReading, openForWriting } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
@@ -52,13 +53,13 @@ async function apply(redirection: RedirectionNode, host: ExpansionHost): Promise
   if (target.type === "HereDoc") {
     const text = await expandText(target.content, host);
     const shown = target.stripTabs ? text.replace(/^\t+/gm, "") : text;
-    descriptors.set(redirection.fd ?? 0, { source: new BytesSource(Buffer.from(shown)) });
+    descriptors.set(redirection.fd ?? 0, { source: new BytesSource(encodeText(shown)) });
     return;
   }
   const word = await expandText(target, host);
   switch (operator) {
     case "<<<":
-      descriptors.set(redirection.fd ?? 0, { source: new BytesSource(Buffer.from(`${word}\n`)) });
+      descriptors.set(redirection.fd ?? 0, { source: new BytesSource(encodeText(`${word}\n`)) });
       return;
     case "<&":
     case ">&":

@@ -1,13 +1,14 @@
+import { encodeText } from "../byte-text.js";
 import type { Self } from "../process/process.js";
 
 /** Writes text to stdout. */
 export async function print(self: Self, text: string): Promise<void> {
-  await self.stdout.write(Buffer.from(text), self.signal);
+  await self.stdout.write(encodeText(text), self.signal);
 }
 
 /** Writes to stderr. */
 export async function warn(self: Self, text: string): Promise<void> {
-  await self.stderr.write(Buffer.from(text), self.signal);
+  await self.stderr.write(encodeText(text), self.signal);
 }
 
 /** Writes `name: text` to stderr. */

@@ -1,3 +1,4 @@
+import { encodeText } from "../byte-text.js";
 import { errorText } from "../fs/fs-error.js";
 import { FileSource, openForReading, openForWriting } from "../fs/open-file.js";
 import { baseName, resolvePath } from "../fs/paths.js";
@@ -211,7 +212,7 @@ const YES_LINES_BYTES = 65_536;
 /** `yes [TEXT]` */
 export async function yes(self: Self): Promise<number> {
   const line = `${self.argv.length > 1 ? self.argv.slice(1).join(" ") : "y"}\n`;
-  const block = Buffer.from(line.repeat(Math.max(1, Math.floor(YES_LINES_BYTES / line.length))));
+  const block = encodeText(line.repeat(Math.max(1, Math.floor(YES_LINES_BYTES / line.length))));
   for (;;) {
     await self.stdout.write(block, self.signal);
     await self.turn(unitsOf(block.length));

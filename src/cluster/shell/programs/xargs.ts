@@ -1,3 +1,4 @@
+import { decodeText } from "../byte-text.js";
 import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
 import { BytesSource, readAll } from "../streams.js";
 import { complain, parseArgs, usage, warn } from "./console.js";
@@ -12,7 +13,7 @@ export async function xargs(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+0rtn:I:P:s:");
   if (unknown !== undefined) return usage(self, unknown);
   const command = rest.length === 0 ? ["echo"] : rest;
-  const text = (await readAll(self.stdin, self.signal, self)).toString();
+  const text = decodeText(await readAll(self.stdin, self.signal, self));
   const place = options.get("I");
   const batches = batchesOf(itemsOf(text, options), place === undefined ? Number(options.get("n") ?? Infinity) : 1);
   if (batches.length === 0 && !options.has("r") && place === undefined) batches.push([]);

@@ -3,6 +3,7 @@ import { Bash, type CommandName, defineCommand, type IFileSystem } from "just-ba
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
 import { endWithParent } from "../../../util/os/watchdog.js";
+import { encodeText } from "../byte-text.js";
 import { resolvePath } from "../fs/paths.js";
 import { bytesOf, charactersIn, charactersOf } from "./c-locale.js";
 import commands from "./commands.json" with { type: "json" };
@@ -115,7 +116,9 @@ async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<Ut
     executionLimits: EXECUTION_LIMITS,
   });
   const how =
-    args === undefined ? { rawScript: true } : { args: args.map((arg) => (isText ? charactersOf(arg) : arg)) };
+    args === undefined
+      ? { rawScript: true }
+      : { args: args.map((arg) => (isText ? charactersOf(encodeText(arg)) : arg)) };
   try {
     const { stdout, stderr, exitCode, stdoutKind, stdoutEncoding } = await bash.exec(text, {
       ...how,

@@ -1,3 +1,4 @@
+import { decodeText } from "../../byte-text.js";
 import { openForReading } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { HeldMemory } from "../../process/memory-account.js";
@@ -215,7 +216,7 @@ async function readOnly(body: ScriptNode, host: ExpansionHost): Promise<string |
   const bytes = await readAll(openForReading(host.files, path, host.random), host.signal, host.self, dropZeros);
   host.self.memory.requireText(bytes.length);
   host.self.memory.release(bytes.length);
-  return bytes.toString();
+  return decodeText(bytes);
 }
 
 export function arithmeticContext(host: ExpansionHost): ArithmeticContext {

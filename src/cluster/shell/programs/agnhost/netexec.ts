@@ -125,7 +125,7 @@ async function shell(self: Self, { query, answer }: Exchange): Promise<void> {
   });
   const code = exitCodeOf(await child.exited);
   signal.throwIfAborted();
-  const output = out.take();
+  const output = out.take().replace(/[\udc80-\udcff]/gu, "\ufffd");
   answer(
     200,
     JSON.stringify({ ...(code === 0 ? {} : { error: `exit status ${code}` }), ...(output === "" ? {} : { output }) }),

@@ -1,3 +1,4 @@
+import { encodeText } from "../../byte-text.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import type { NetOptions, OptionTable } from "./options.js";
@@ -60,14 +61,14 @@ export const CURL_OPTIONS: OptionTable = {
 /** The body that the options give; undefined without one. A name that begins with `@` is a file's. @throws FsError */
 export function requestBody(self: Self, options: NetOptions): Buffer | undefined {
   const read = (value: string, keepsLines: boolean) => {
-    if (!value.startsWith("@")) return Buffer.from(value);
+    if (!value.startsWith("@")) return encodeText(value);
     const bytes = self.machine.fs.readFile(resolvePath(self.cwd, value.slice(1)));
     return keepsLines ? bytes : Buffer.from(bytes.toString("latin1").replace(/[\r\n]/g, ""), "latin1");
   };
   const parts = [
     ...["data", "data-ascii"].flatMap((name) => options.all(name).map((value) => read(value, false))),
     ...["data-binary", "json"].flatMap((name) => options.all(name).map((value) => read(value, true))),
-    ...options.all("data-raw").map((value) => Buffer.from(value)),
+    ...options.all("data-raw").map(encodeText),
     ...options.all("data-urlencode").map((value) => Buffer.from(urlEncoded(value))),
   ];
   if (parts.length === 0) return undefined;

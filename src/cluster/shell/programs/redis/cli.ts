@@ -1,4 +1,5 @@
 import { NetError } from "../../../../util/net/net-error.js";
+import { encodeText } from "../../byte-text.js";
 import { History } from "../../language/interactive/history.js";
 import { LineEditor } from "../../language/interactive/line-editor.js";
 import { lookUpHost } from "../../net/resolver.js";
@@ -23,7 +24,7 @@ export async function redisCli(self: Self): Promise<number> {
   const [host, port] = [options.get("h") ?? "127.0.0.1", Number(options.get("p") ?? "6379")];
   const cli = new Cli(self, host, port, Number(options.get("n") ?? "0"), isRaw);
   if (rest.length === 0) return cli.repl();
-  const words = rest.map((word) => Buffer.from(word).toString("latin1"));
+  const words = rest.map((word) => encodeText(word).toString("latin1"));
   if (options.has("x")) words.push((await readAll(self.stdin, self.signal, self)).toString("latin1"));
   return Number(!(await cli.run(words)));
 }
