@@ -12,6 +12,7 @@ interface Ranking {
   readonly fates: ReadonlyMap<string, string>;
 }
 
+const NONE: Ranking = { met: "", why: "", rows: [], fates: new Map() };
 const UNITS: Readonly<Record<string, number>> = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, k: 1e3, M: 1e6, G: 1e9 };
 
 /** Eviction: the pods in the order in which they go, with the numbers that rank them. */
@@ -19,20 +20,22 @@ export const eviction: Chapter<Ranking> = {
   id: "eviction",
   title: "Eviction",
   commands: [],
-  read(model = { met: "", why: "", rows: [], fates: new Map() }, event) {
+  read(model, event) {
     const func = funcIn(event, "pkg/kubelet/eviction/eviction_manager.go");
+    if (func === undefined) return model;
+    const before = model ?? NONE;
     const withFate = (text: string, fate: string) => ({
-      ...model,
-      fates: new Map(model.fates).set(lastWord(text), fate),
+      ...before,
+      fates: new Map(before.fates).set(lastWord(text), fate),
     });
     if (func === "evictPod" && event.kind === "state") return withFate(event.subject, "evicted");
     if (func === "evictPod" && event.kind === "decision") return withFate(event.what, "spared");
-    if (func !== "synchronize" || event.kind !== "decision") return model.met === "" ? undefined : model;
-    if (event.compared === undefined) return { ...model, met: event.what, why: event.why };
-    return { ...model, rows: event.compared.rows };
+    if (func !== "synchronize" || event.kind !== "decision") return model;
+    if (event.compared === undefined) return { ...before, met: event.what, why: event.why };
+    return { ...before, rows: event.compared.rows };
   },
-  draw(now, ever) {
-    const { met = "", why = "", rows = [], fates = new Map<string, string>() } = now ?? {};
+  draw(now = NONE, ever) {
+    const { met, why, rows, fates } = now;
     const all = rows.length > 0 ? rows : ever.rows;
     const most = Math.max(...all.map(([, usage = ""]) => amountOf(usage)), 1);
     const next = rows.find(([pod = ""]) => !fates.has(pod))?.[0];

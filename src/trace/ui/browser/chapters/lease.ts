@@ -1,4 +1,4 @@
-import { english, say } from "../language.js";
+import { say } from "../language.js";
 import { type Block, type Chapter, funcIn, lastWord, wayOf } from "./chapter.js";
 
 /** A node, and what follows when it falls silent. */
@@ -21,11 +21,12 @@ export const lease: Chapter<Silence> = {
   commands: ["lease"],
   read(model, event) {
     if (event.kind === "state") {
-      const [what, node] = [english(event.what), lastWord(event.subject)];
-      const isBack = what === "renewTime" && model?.isUnknown === true && model.node === node;
-      if (isBack || (what === "renewTime" && model === undefined)) return { ...NONE, node };
-      const isUnknown = what === "Ready" && event.to.startsWith("Unknown") && model?.isUnknown === false;
-      return isUnknown ? { ...NONE, node, isUnknown } : model;
+      const { what, to, subject } = event;
+      const isRenewed =
+        what === "renewTime" && (model === undefined || (model.isUnknown && lastWord(subject) === model.node));
+      if (isRenewed) return { ...NONE, node: lastWord(subject) };
+      const isUnknown = what === "Ready" && to.startsWith("Unknown") && model?.isUnknown === false;
+      return isUnknown ? { ...NONE, node: lastWord(subject), isUnknown } : model;
     }
     if (model?.isUnknown !== true) return model;
     const { pod = "" } = event;

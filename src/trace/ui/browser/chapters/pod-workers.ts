@@ -31,13 +31,13 @@ export const podWorkers: Chapter<ReadonlyMap<string, Worker>> = {
   read(model, event) {
     const func = funcIn(event, "pkg/kubelet/pod_workers.go");
     if (event.pod === undefined || func === undefined) return model;
-    const before = model?.get(event.pod) ?? IDLE;
-    const after = next(before, event, func);
-    return after === before ? model : new Map(model).set(event.pod, after);
+    const before = model?.get(event.pod);
+    if (before === undefined && model?.size === MAX_SLOTS) return model;
+    const after = next(before ?? IDLE, event, func);
+    return after === (before ?? IDLE) ? model : new Map(model).set(event.pod, after);
   },
   draw(now, ever) {
-    const names = [...ever.keys()].slice(0, MAX_SLOTS);
-    return [{ kind: "slots", slots: names.map((name) => slotOf(name, now?.get(name))) }];
+    return [{ kind: "slots", slots: [...ever.keys()].map((name) => slotOf(name, now?.get(name))) }];
   },
 };
 

@@ -30,16 +30,20 @@ const NEW: Chain = { title: "", visits: new Map() };
 const MAX_RECENT = 12;
 
 /** The stations in their order, and upstream's functions that facts about them mirror. */
-const STATIONS: readonly (readonly [station: string, funcs: RegExp, isOfReads?: true])[] = [
-  ["authentication", /^WithAuthentication$/, true],
-  ["authorization", /^With(?:Authorization|Impersonation)$/, true],
-  ["decoding and defaults", /^(?:NegotiateInputSerializer|codec\.Decode|patcher\.applyPatch)$/],
-  ["mutating admission", /^chainAdmissionHandler\.Admit$/],
-  ["validation", /^strategy\.Validate(?:Update)?$/],
-  ["validating admission", /^chainAdmissionHandler\.Validate$/],
-  ["storage", /^(?:Create|GuaranteedUpdate|conditionalDelete|Get|List|DryRunnableStorage)$/, true],
-  ["answer", /^WriteObjectNegotiated$/, true],
-];
+const STATIONS: Readonly<Record<string, readonly string[]>> = {
+  authentication: ["WithAuthentication"],
+  authorization: ["WithAuthorization", "WithImpersonation"],
+  "decoding and defaults": ["NegotiateInputSerializer", "codec.Decode", "patcher.applyPatch"],
+  "mutating admission": ["chainAdmissionHandler.Admit"],
+  validation: ["strategy.Validate", "strategy.ValidateUpdate"],
+  "validating admission": ["chainAdmissionHandler.Validate"],
+  storage: ["Create", "GuaranteedUpdate", "conditionalDelete", "Get", "List", "DryRunnableStorage"],
+  answer: ["WriteObjectNegotiated"],
+};
+const STATION_OF = new Map(
+  Object.entries(STATIONS).flatMap(([one, funcs]) => funcs.map((func) => [func, one] as const)),
+);
+const OF_WRITES = /^(?:decoding|mutating|valid)/;
 
 /** A request's way through the API server: stations, the transaction, and where it was refused. */
 export const request: Chapter<Requests> = {
@@ -68,7 +72,8 @@ export const request: Chapter<Requests> = {
     const isRead = whole.title.startsWith("GET ");
     const status = Number(/\d{3}/.exec(whole.visits.get("answer")?.what ?? "")?.[0] ?? 0);
     const refusedBy = status < 400 ? undefined : [...whole.visits.keys()].filter((one) => one !== "answer").at(-1);
-    const stations = STATIONS.filter(([, , isOfReads]) => !isRead || isOfReads).map(([station]) => {
+    const all = Object.keys(STATIONS).filter((station) => !isRead || !OF_WRITES.test(station));
+    const stations = all.map((station) => {
       const found = chain.visits.get(station);
       const isBad = found !== undefined && refusedBy !== undefined && (station === "answer" || station === refusedBy);
       const isSkipped = refusedBy !== undefined && !whole.visits.has(station);
@@ -89,14 +94,17 @@ function auditIdOf(event: TraceEvent): string {
 function visit(chain: Chain, { what, why, upstream }: Extract<TraceEvent, { readonly kind: "decision" }>): Chain {
   const func = upstream?.file.startsWith("staging/src/k8s.io/apiserver/") ? upstream.func : "";
   if (func === "WithRequestInfo") return { ...chain, title: why };
-  const station = STATIONS.find(([, funcs]) => funcs.test(func))?.[0];
+  const station = STATION_OF.get(func);
   if (station === undefined) return chain;
   const count = (chain.visits.get(station)?.count ?? 0) + 1;
   return { ...chain, visits: new Map(chain.visits).set(station, { what, why, count }) };
 }
 
 function keep(recent: ReadonlyMap<string, Chain>, auditId: string, chain: Chain): ReadonlyMap<string, Chain> {
-  return new Map([...recent].filter(([one]) => one !== auditId).slice(1 - MAX_RECENT)).set(auditId, chain);
+  const kept = new Map(recent).set(auditId, chain);
+  const [first = ""] = kept.keys();
+  if (kept.size > MAX_RECENT) kept.delete(first);
+  return kept;
 }
 
 function wordsOf(station: string, visit: Visit | undefined, isBad: boolean): Partial<Mark> {

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Page } from "playwright-core";
+import { test } from "vitest";
+import type { TraceEvent } from "../../../../src/trace/events.js";
+import { translated } from "../../../../src/trace/translated.js";
+import { HtmlSink } from "../../../../src/trace/ui/html-sink.js";
+import { zh } from "../../../../src/util/i18n/sentences/zh.js";
+import { Sentences } from "../../../../src/util/i18n/sentences.js";
+import { browserSuite } from "../../../support/browser-suite.js";
+import { CONTRASTS, FITS } from "../../../support/page-scripts.js";
+import {
+  bootstrapFacts,
+  evictionFacts,
+  execFacts,
+  leaseFacts,
+  plegFacts,
+  podWorkerFacts,
+  requestFacts,
+  schedulerFacts,
+} from "./chapter-facts.js";
+
+/** What the picture of each chapter has after one of the facts, as a reader sees and hears it. */
+const chapters: readonly (readonly [
+  title: string,
+  facts: () => TraceEvent[],
+  count: number,
+  now: string,
+  ahead: string | undefined,
+])[] = [
+  [
+    "Hops",
+    execFacts,
+    2,
+    "API server → kubelet POST https://127.0.0.1:10250/exec/default/nettool/nettool?command=date&output=1",
+    "kubelet → runtime, by gRPC",
+  ],
+  ["Eviction", evictionFacts, 2, "1. default/mild 130Mi 50Mi yes 0 goes first", undefined],
+  ["Scheduler", schedulerFacts, 2, "➜ node-2 ✓ passed 200 NodeAffinity 200", undefined],
+  ["Lease", leaseFacts, 3, "node node-1 renews its Lease Lease renewed 30 s ago", "Ready becomes Unknown"],
+  [
+    "Credentials",
+    bootstrapFacts,
+    2,
+    "bootstrap token abcdef.**** the API server trusts it: it has this Secret kube-system/bootstrap-token-abcdef",
+    "private key",
+  ],
+  [
+    "Pod workers",
+    podWorkerFacts,
+    5,
+    "default/web 3 3 updates merged into the newest: reconcile → syncPod runs: create",
+    undefined,
+  ],
+  ["PLEG", plegFacts, 6, "default/web/app exited (1, Error) ≠ running: until the next relist", undefined],
+  ["Request", requestFacts, 6, "mutating admission Priority and 1 more", "storage"],
+];
+
+const idOf = (count: number) => count.toString(16).padStart(16, "0");
+/** Where the page's parts are; they must not move. */
+const PLACES = `["picture", "player", "chapter", "below"].map((one) => {
+  const { x, y, width, height } = document.querySelector("." + one).getBoundingClientRect();
+  return [one, x, y, width, height].join(" ");
+})`;
+/** The sizes of all texts, in pixels. */
+const SIZES = `[...document.querySelectorAll(".chapter *")].map((one) => Number.parseFloat(getComputedStyle(one).fontSize))`;
+
+browserSuite([], "the chapters of a trace as pictures", (suite) => {
+  async function open(events: readonly TraceEvent[], count: number, size?: { width: number; height: number }) {
+    const path = join(mkdtempSync(join(tmpdir(), "kubelab-page-")), "t.html");
+    const sink = new HtmlSink(path);
+    for (const event of events) sink.write(event);
+    await sink.close();
+    const opened = await suite.open(`${pathToFileURL(path).href}#view=all&step=${idOf(count)}`, size);
+    await opened.page.locator(".chapter").waitFor();
+    return opened;
+  }
+
+  const current = (page: Page) => page.locator(".chapter .now:not(.line), .chapter .bad:not(.line)").first();
+  const textOf = async (page: Page) =>
+    (await current(page).innerText())
+      .replace(/^[●✕]\s*/, "")
+      .replace(/\s+/g, " ")
+      .replace("● ", "");
+
+  test.each(chapters)(
+    "%s: says where things stand, and what is still to come",
+    async (title, facts, count, now, ahead) => {
+      const { page, complaints } = await open(facts(), count);
+      const picture = page.getByRole("region", { name: title, exact: true });
+      assert.equal(await page.getByRole("button", { name: title, exact: true }).getAttribute("aria-pressed"), "true");
+      assert.equal(await textOf(page), now);
+      if (ahead !== undefined)
+        assert.ok((await picture.locator(".ahead").allInnerTexts()).some((text) => text.includes(ahead)));
+      const places = await page.evaluate(PLACES);
+      for (const key of ["Home", "End"]) {
+        await page.keyboard.press(key);
+        assert.deepEqual(await page.evaluate(PLACES), places);
+      }
+      assert.ok(((await page.evaluate(SIZES)) as number[]).every((size) => size >= 12));
+      assert.deepEqual(complaints, []);
+    },
+  );
+
+  test.each(chapters)(
+    "%s: a phone has it below the cluster, with enough contrast in both schemes",
+    async (_, facts, count) => {
+      const { page } = await open(facts(), count, { width: 400, height: 700 });
+      const [picture, chapter] = [
+        await page.locator(".picture").boundingBox(),
+        await page.locator(".chapter").boundingBox(),
+      ];
+      assert.ok(picture !== null && chapter !== null && chapter.y >= picture.y + picture.height - 1);
+      assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+      const shown = [
+        ".chapter .now",
+        ".chapter .ahead",
+        ".chapter .done",
+        ".chapter .bad",
+        ".chapter .sub",
+        ".chapter code",
+        ".chapter .tone",
+      ];
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        const contrasts = (await page.evaluate(`(${CONTRASTS})(${JSON.stringify(shown)})`)) as [string, number][];
+        for (const [what, contrast] of contrasts)
+          assert.ok(contrast === 0 || contrast >= 4.5, `${colorScheme} ${what}: ${contrast.toFixed(1)}`);
+      }
+    },
+  );
+
+  test("a trace of several chapters: that of the command comes first, and a button shows another one", async () => {
+    const others = podWorkerFacts().map(({ chapter: _, ...event }) => ({
+      ...event,
+      seq: event.seq + 50,
+      id: `1${event.id.slice(1)}`,
+    }));
+    const { page } = await open([...execFacts(), ...others], 2);
+    await page.getByRole("region", { name: "Hops", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Pod workers", exact: true }).click();
+    await page.getByRole("region", { name: "Pod workers", exact: true }).waitFor();
+    await page.keyboard.press("End");
+    await page.locator(".slots", { hasText: "is idle" }).waitFor();
+  });
+
+  test("a Chinese trace has Chinese pictures", async () => {
+    const { say } = new Sentences(zh);
+    const { page } = await open(
+      podWorkerFacts().map((event) => translated(event, say)),
+      5,
+    );
+    await page.getByRole("region", { name: "Pod worker", exact: true }).waitFor();
+    assert.equal(await page.locator(".slots .full").innerText(), "3 3 次更新合并为最新的一次：reconcile");
+  });
+});
