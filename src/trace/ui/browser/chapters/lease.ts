@@ -42,13 +42,13 @@ export const lease: Chapter<Silence> = {
   draw(now = NONE, ever, { nowMs, cluster, ever: { graceMs } }) {
     const silentMs = Math.max(0, nowMs - Date.parse(cluster.nodes.get(ever.node)?.renewTime ?? ""));
     const isReached = !Number.isNaN(silentMs);
-    const renewed = { text: isReached ? say("Lease renewed {1} s ago", (silentMs / 1000).toFixed(0)) : "" };
+    const isOver = silentMs >= (graceMs ?? Number.POSITIVE_INFINITY);
     const way = wayOf([
       {
         title: say("node {1} renews its Lease", ever.node),
+        text: isReached ? say("Lease renewed {1} s ago", (silentMs / 1000).toFixed(0)) : "",
         isReached,
-        ...renewed,
-        ...(isReached && silentMs >= (graceMs ?? Number.POSITIVE_INFINITY) ? { tone: "bad" } : {}),
+        ...(isOver ? { tone: "bad" } : {}),
       },
       ...(ever.isUnknown ? [{ title: say("Ready becomes Unknown"), isReached: now.isUnknown }] : []),
       ...ever.taints.map((taint) => ({ title: say("taint"), code: taint, isReached: now.taints.includes(taint) })),

@@ -29,11 +29,10 @@ export const pleg: Chapter<Relists> = {
       if (threshold === undefined) return model;
       return { ...model, thresholdMs: Number.parseFloat(threshold) * (threshold.includes("min") ? 60_000 : 1000) };
     }
-    // A relist lists all sandboxes first; a list for one pod has a filter.
-    const isList = event.kind === "rpc" && event.actor === "kubelet" && event.method === "ListPodSandbox";
-    if (!isList || event.pod !== undefined || model?.beganMs !== undefined || !bodies.includes('"filter":{}'))
-      return model;
-    return { ...model, beganMs: event.atMs - event.durationMs };
+    if (event.kind !== "rpc" || event.actor !== "kubelet" || event.method !== "ListPodSandbox") return model;
+    // A relist lists all sandboxes first, because its time has come. Other lists have a cause, or a filter.
+    const isRelists = event.causedBy === undefined && event.pod === undefined && bodies.includes('"filter":{}');
+    return isRelists && model?.beganMs === undefined ? { ...model, beganMs: event.atMs - event.durationMs } : model;
   },
   draw(now = {}, _, { nowMs, cluster, ever }) {
     const { lastMs, beganMs, thresholdMs } = now;

@@ -33,17 +33,11 @@ export const scheduler: Chapter<Cycle> = {
       const name = node === chosen ? `➜ ${node}` : node;
       return { tone: node === chosen ? "now" : "done", cells: [name, `✓ ${say("passed")}`, ...score] };
     };
-    const line: Block =
-      now === undefined
-        ? { kind: "line", text: say("no pod was scheduled yet"), tone: "ahead" }
-        : {
-            kind: "line",
-            text: what,
-            tone: chosen === rows[0]?.[0] || rows.some(([node]) => node === chosen) ? "now" : "bad",
-          };
+    const tone = rows.some(([node]) => node === chosen) ? "now" : "bad";
+    const none: Block = { kind: "line", text: say("no pod was scheduled yet"), tone: "ahead" };
     const names = [say("node"), say("{1} filters", filters.length), say("score"), ""];
     return [
-      line,
+      now === undefined ? none : { kind: "line", text: what, tone },
       { kind: "table", columns: names, rows: rows.map(rowOf) },
       { kind: "line", text: "", sub: say("The filters, in their order: {1}", filters.join(", ")), tone: "done" },
     ];
