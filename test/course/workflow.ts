@@ -170,7 +170,7 @@ export const WORKFLOW: readonly Chapter[] = [
       [
         "generateEvents: GenericPLEG: … -> …",
         JOURNEY,
-        /^GenericPLEG podUID=\S+ containerID="[0-9a-f]+" oldState=running newState=exited$/,
+        /^GenericPLEG [0-9a-f]{8}\/[0-9a-f]{12}: running → exited$/,
         by(FILE.pleg, "generateEvents"),
       ],
       ["ContainerStarted", NODE, /^ContainerStarted default\/once-node-1 c [0-9a-f]+$/],

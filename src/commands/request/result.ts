@@ -1,6 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { RequestFact, TraceEvent } from "../../trace/events.js";
 import { upstreamLine } from "../../trace/terminal/render-event.js";
+import { shortIds } from "../../trace/terminal/text.js";
 import { asItIs } from "../../trace/translated.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { counted } from "../../util/text/counted.js";
@@ -20,6 +21,8 @@ interface Style {
   readonly say?: Say | undefined;
   /** false: ASCII only */
   readonly unicode: boolean;
+  /** IDs by their beginning */
+  readonly isShort: boolean;
 }
 
 /** The stages of a request as numbered steps, with the changes of each below it. */
@@ -27,12 +30,13 @@ export function requestResult(
   fact: RequestFact,
   message: string | undefined,
   steps: readonly WayStep[],
-  { columns, chalk, factOf, unicode, say = asItIs }: Style,
+  { columns, chalk, factOf, unicode, isShort, say = asItIs }: Style,
 ): CommandResult {
   const { method, path, status, durationMs, auditId } = fact;
   const took = `${(durationMs / 1000).toFixed(3)} s`;
   const head = chalk.bold(`${method} ${path}: ${status} ${say(`in ${took}, ${counted(steps.length, "step")}`)}`);
-  const inAscii = (text: string) => (unicode ? text : text.replaceAll("→", "->"));
+  const short = (text: string) => (isShort ? shortIds(text, unicode) : text);
+  const inAscii = (text: string) => short(unicode ? text : text.replaceAll("→", "->"));
   const shown = steps.map((step) => ({
     ...step,
     actor: step.part,
@@ -41,7 +45,7 @@ export function requestResult(
   }));
   // The sign takes two columns.
   const width = widthBelow(shown, columns) - 2;
-  const numbered = shown.map((step) => ({ ...step, more: detailsOf(step, width, unicode ? "…" : "...") }));
+  const numbered = shown.map((step) => ({ ...step, more: detailsOf(step, width, unicode ? "…" : "...").map(short) }));
   const lines = [
     head,
     ...numberedLines(numbered, columns, unicode, chalk),

@@ -105,9 +105,17 @@ export async function followRequest(
   const problem = problemOf(response);
   const unicode = hasUnicode(context.env);
   const named = (options.verbosity ?? 1) >= 2;
+  const isShort = options.verbosity === undefined;
   const factOf = (id: string) => facts.find((event) => event.id === id);
   const resultIn = (columns: number, chalk: ChalkInstance, say?: Say) =>
-    requestResult(request, problem, wayOf(facts, request, say, named), { columns, chalk, unicode, factOf, say });
+    requestResult(request, problem, wayOf(facts, request, say, named), {
+      columns,
+      chalk,
+      unicode,
+      factOf,
+      say,
+      isShort,
+    });
   trace.emit(storyOf(wayOf(facts, request)), { actor: "user" });
   context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);

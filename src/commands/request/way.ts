@@ -1,6 +1,7 @@
 import type { Change, StoryFact, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { storyStep } from "../../trace/story/step.js";
+import { shortIds } from "../../trace/terminal/text.js";
 import { translated } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
@@ -89,6 +90,10 @@ function partOf(upstream: Upstream | undefined): string {
 
 /** The stages as the trace's story. */
 export function storyOf(steps: readonly WayStep[]): StoryFact {
-  const stages = steps.map(({ fact, text, why, upstream }) => ({ fact, text, ...defined({ why, upstream }) }));
+  const stages = steps.map(({ fact, text, why, upstream }) => ({
+    fact,
+    text: shortIds(text, true),
+    ...defined({ why, upstream }),
+  }));
   return { kind: "story", title: steps[0]?.text ?? "", steps: stages };
 }

@@ -144,7 +144,7 @@ function stateSentence({
     if (what === "worker") return `the worker of pod ${object} is ${to} now`;
   }
   const volume = /^volume (\S+) of (\S+)$/.exec(subject);
-  if (volume !== null && to === "mounted") return `has mounted volume ${volume[1]} of pod ${volume[2]}`;
+  if (volume !== null && to === "mounted") return `has mounted volume ${volume[1]} of pod ${nameOf(volume[2] ?? "")}`;
   if (/^volumes of /.test(subject) && to === "removed")
     return `has removed the volumes of pod ${subject.split(" ")[2]}`;
   if (actor === "controller" && resource === "node" && what === "Ready") {

@@ -10,7 +10,7 @@ import { againText, Fold, repeatedBy } from "./fold.js";
 import type { TerminalOptions } from "./options.js";
 import { ACTOR_WIDTH, factText, renderEvent, TIME_WIDTH, timeColumn } from "./render-event.js";
 import { Depths } from "./terminal-sink.js";
-import { printable, shortNames, wrap } from "./text.js";
+import { printable, shortIds, shortNames, wrap } from "./text.js";
 import { TraceSummary } from "./trace-summary.js";
 
 export interface CalmOptions extends TerminalOptions {
@@ -191,10 +191,10 @@ export class CalmSink implements TraceSink {
     return this.#shorten(factText(event, this.options).text);
   }
 
-  /** Random names and the home folder are long and carry little information. */
+  /** IDs, random names and the home folder are long and carry little information. */
   #shorten(text: string): string {
     const { home, unicode } = this.options;
-    const short = shortNames(text, unicode);
+    const short = shortNames(shortIds(text, unicode), unicode);
     return home === undefined || home.length < 2 ? short : short.replaceAll(`${home}/`, "~/");
   }
 }

@@ -200,9 +200,14 @@ function contentOf(fact: TraceEvent, arrow: string, { chalk, verbosity, say }: T
   }
 }
 
+/** A line of the kubelet's log, which its IDs make longer than a terminal's. */
+const GENERIC_PLEG = /^GenericPLEG podUID=([^\s-]{8})\S* containerID="(\w{1,12})\w*" oldState=(\S+) newState=(\S+)$/;
+
 /** Shows the whole text only if bodies are shown, too. */
-function shown(text: string, { verbosity }: TerminalOptions): string {
-  return verbosity >= 4 ? text : shortenWords(shortenLists(text));
+function shown(text: string, { verbosity, unicode }: TerminalOptions): string {
+  if (verbosity >= 4) return text;
+  const short = text.replace(GENERIC_PLEG, `GenericPLEG $1/$2: $3 ${unicode ? "→" : "->"} $4`);
+  return shortenWords(shortenLists(short));
 }
 
 function requestText(event: TraceEvent & { kind: "request" }, arrow: string, say = asItIs): string {

@@ -113,6 +113,13 @@ test("journey: a Deployment until its pod is available, and until the pod is gon
   assertTold(gone, ALL_GONE);
 });
 
+test("journey: each step is one line of at most 100 columns, also for the long names of a Deployment's pods", async () => {
+  const { stdout, stderr } = await runCliProcess(newHome(), "journey", "deployment/web");
+  const [, ...lines] = stdout.trimEnd().split("\n");
+  assert.ok(lines.length >= 20, stderr);
+  for (const line of lines) assert.match(line, /^ *\d+ (?:←\d+ *| {5})[\d. ]{8}\w+ +\S .{1,80}$/);
+});
+
 test("journey: an image that cannot be pulled is said when the time is over", async () => {
   const home = newHome();
   const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: does-not-exist}]}";

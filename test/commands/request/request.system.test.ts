@@ -84,4 +84,9 @@ test("text for a pipe: numbered steps without colours, at most 100 columns", asy
   expect(lines[0]).toMatch(/^POST \/api\/v1\/namespaces\/default\/pods: 201 in \d\.\d{3} s, \d+ steps$/);
   expect(lines.filter((line) => line.length > 100)).toEqual([]);
   expect(stdout).not.toContain("\u001b");
+  // IDs are short, and whole with -v.
+  const audit = /audit ID (\S+)/;
+  expect(audit.exec(stdout)?.[1]).toHaveLength(8);
+  const detailed = await runCliProcess(newHome(), "request", "create", "pod/web", "-v", "1");
+  expect(audit.exec(detailed.stdout)?.[1]).toHaveLength(36);
 });

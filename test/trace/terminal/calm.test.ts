@@ -118,7 +118,8 @@ test("a long name does not hide the shorter ones after it", async () => {
 const texts = [
   ["/home/me/x is /home/meme/y", "~/x is /home/meme/y"],
   ["CSR node-csr-YGOaeSYjwbse06cttI8qrLPF4VhpffcX30JqkKfve9o", "CSR node-csr-YGOae…fve9o"],
-  ["container 0123456789012345678901234567890123456789abcdef", "container 01234567890123…bcdef"],
+  ["container 0123456789012345678901234567890123456789abcdef", "container 012345678901"],
+  ["pod 0bc63178-7c96-40b4-9e19-897aebb8b5f6", "pod 0bc63178"],
   ["a-long-name-of-words-that-a-person-can-still-read", "a-long-name-of-words-that-a-person-can-still-read"],
 ] as const;
 for (const [text, want] of texts) {

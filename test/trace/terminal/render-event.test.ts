@@ -224,6 +224,14 @@ test("terminal: notes, events and tables name their function from -v 2 on, below
   }
 });
 
+test("terminal: a line of PLEG's log has short IDs, and is whole with -v 4", () => {
+  const id = "1b298c71f5ce57573852514c737c629051be15297cca93850fba8ef7e3d8a163";
+  const text = `GenericPLEG podUID=17f1deed-23ae-4f87-befe-706b604b9e59 containerID="${id}" oldState=non-existent newState=running`;
+  const said = (verbosity: 2 | 4) => factText({ ...stamp, kind: "note", text }, { ...plain, verbosity }).text;
+  assert.equal(said(2), "GenericPLEG 17f1deed/1b298c71f5ce: non-existent -> running");
+  assert.equal(said(4), text);
+});
+
 test("terminal: a word of a megabyte is cut; -v 4 shows all of it", () => {
   const text = `POST /exec?command=${"a".repeat(1_000_000)} -> 101`;
   const shown = (verbosity: 1 | 4) =>
