@@ -111,7 +111,7 @@ async function drawTrace(): Promise<void> {
 async function drawLive(): Promise<void> {
   const child = kubelab("pod-worker", "--ui", "--duration", "2m");
   try {
-    const page = await browser.newPage({ colorScheme: "light", viewport: { width: 1200, height: 840 } });
+    const page = await browser.newPage({ colorScheme: "light", viewport: { width: 1500, height: 900 } });
     await page.goto(await addressFrom(child.stderr));
     const press = (key: string) => page.getByRole("button", { name: key }).click();
     for (const pod of ["pod-1", "pod-2"]) {
