@@ -1,8 +1,7 @@
 import { rfc3339 } from "../../staging/apimachinery/time.js";
 import type { TimeAnswer } from "../../testbed/time/operation.js";
+import { secondsText, timerCells } from "../../testbed/time/timer-text.js";
 import { alignedLines } from "../../trace/terminal/table.js";
-import { durationText } from "../../util/release/fact.js";
-import type { PendingTimer } from "../../util/timer.js";
 
 /** The last timers that ran; more would hide the result. */
 const MAX_SHOWN = 20;
@@ -11,14 +10,14 @@ const MAX_SHOWN = 20;
 export function momentText({ nowMs, isPaused, speed, passedMs, ran, timers }: TimeAnswer): string {
   const hidden = ran.length - MAX_SHOWN;
   const startMs = nowMs - passedMs;
-  const rows = ran.slice(-MAX_SHOWN).map((timer) => [`+${seconds(timer.dueMs - startMs)}`, ...namesOf(timer)]);
+  const rows = ran.slice(-MAX_SHOWN).map((timer) => [`+${secondsText(timer.dueMs - startMs)}`, ...timerCells(timer)]);
   const next = timers[0];
   const at = `${rfc3339(nowMs)}${isPaused ? ", paused" : `, at speed ${speed}`}`;
   return [
     ...(hidden > 0 ? [`${hidden} timers ran before these:`] : []),
     ...alignedLines(rows),
-    passedMs > 0 ? `${at}, ${seconds(passedMs)} later` : at,
-    ...(next === undefined ? [] : [`next in ${seconds(next.dueMs - nowMs)}: ${namesOf(next).join("  ")}`]),
+    passedMs > 0 ? `${at}, ${secondsText(passedMs)} later` : at,
+    ...(next === undefined ? [] : [`next in ${secondsText(next.dueMs - nowMs)}: ${timerCells(next).join("  ")}`]),
   ].join("\n");
 }
 
@@ -27,19 +26,6 @@ export function timersText({ nowMs, timers }: TimeAnswer): string {
   if (timers.length === 0) return "nobody waits for anything";
   return alignedLines([
     ["IN", "WHO", "WHAT", "SET BY"],
-    ...timers.map((one) => [seconds(one.dueMs - nowMs), ...namesOf(one)]),
+    ...timers.map((one) => [secondsText(one.dueMs - nowMs), ...timerCells(one)]),
   ]).join("\n");
-}
-
-function namesOf({ wait, waitMs }: PendingTimer): readonly string[] {
-  if (wait === undefined) return [];
-  return [
-    wait.who ?? "control plane",
-    wait.what,
-    `${wait.setBy} = ${durationText(Math.round(wait.valueMs ?? waitMs))}`,
-  ];
-}
-
-function seconds(ms: number): string {
-  return `${(Math.max(0, ms) / 1000).toFixed(2)} s`;
 }

@@ -33,6 +33,7 @@ import { type InspectorKey, InspectorKeys, serveKeyTable } from "./key-table.js"
 import { kubeletTables } from "./kubelet-tables.js";
 import type { InspectorOptions } from "./options.js";
 import type { StatusTable } from "./status-table.js";
+import { timeKeys } from "./time-keys.js";
 import { inspectorTrace, type LevelInInspector } from "./trace.js";
 
 /** An inspector with its running kubelet. */
@@ -131,7 +132,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       const { runtime } = node;
       const inspector: OpenInspector = { context, clock, trace: ofNode, nodeName, parts, runtime, admin, fixture };
       const status = () => plan.status(inspector);
-      const keys = new InspectorKeys(plan.keys(inspector), trace);
+      const keys = new InspectorKeys([...plan.keys(inspector), ...timeKeys(clock, target.kind)], trace);
       const window: LiveWindow = {
         tables: async () => withoutDoubles([status(), ...(await kubeletTables(inspector))]),
         keys: () => keys.buttons,

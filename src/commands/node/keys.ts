@@ -15,6 +15,7 @@ export interface NodeKeyDeps {
   readonly admin: KubeClient | undefined;
   /** of the node */
   readonly folder: string;
+  readonly time: readonly InspectorKey[];
 }
 
 /** What key e runs. */
@@ -25,7 +26,7 @@ const METRICS =
   /^kubelet_(running_|pleg_relist_duration_seconds_count|pod_worker_duration_seconds_count|runtime_operations_total)/;
 
 /** The keys of `kubelab node`: they do to a node what kubectl, curl and a power switch would. */
-export async function nodeKeys({ node, trace, admin, folder }: NodeKeyDeps): Promise<InspectorKeys> {
+export async function nodeKeys({ node, trace, admin, folder, time }: NodeKeyDeps): Promise<InspectorKeys> {
   const { nodeName, runtime } = node;
   const parts = node.kubelet.kubelet;
   const fixture = admin && (await PodFixture.open({ admin, nodeName }, folder, folder));
@@ -95,6 +96,7 @@ export async function nodeKeys({ node, trace, admin, folder }: NodeKeyDeps): Pro
           ? `${nodeName} sends no heartbeats: its Lease expires, and the cluster declares it Unknown`
           : `${nodeName} sends heartbeats again`;
       }),
+      ...time,
     ],
     trace,
   );

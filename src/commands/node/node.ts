@@ -39,6 +39,7 @@ import { stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
 import { serveKeyTable, withStatus } from "../inspector/key-table.js";
 import { kubeletTables } from "../inspector/kubelet-tables.js";
+import { timeKeys } from "../inspector/time-keys.js";
 import { readConfiguration, readNode, reportConfiguration } from "./configuration.js";
 import { addContainerGcFlags, gcPolicyOf } from "./container-gc-flags.js";
 import { parseAddresses, parseBoolean, parseDomain, parseNodeLabels, parseOffset, parseTaints } from "./flags.js";
@@ -182,7 +183,13 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
     const parts = node.kubelet.kubelet;
     const ctx = { clock, trace: quieterTrace(trace, 2), random };
     await using client = target && createClient(target.admin, { ...ctx, actor: "user" });
-    const keys = await nodeKeys({ node, trace, admin: client, folder: plan.folder });
+    const keys = await nodeKeys({
+      node,
+      trace,
+      admin: client,
+      folder: plan.folder,
+      time: timeKeys(clock, target?.kind),
+    });
     using _page = context.ui?.present({
       tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))],
       keys: () => keys.buttons,

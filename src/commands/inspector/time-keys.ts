@@ -1,0 +1,47 @@
+import { HeldTime, type Passed } from "../../testbed/time/held-time.js";
+import { secondsText, timerText } from "../../testbed/time/timer-text.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
+import type { InspectorKey } from "./key-table.js";
+
+/** The interval of Lease and status: a jump meets each frequent timer of a kubelet. */
+const JUMP_MS = 10_000;
+/** The timers that a jump names; more would hide what they caused. */
+const NAMED = 3;
+
+/**
+ * The keys that hold the time of a window.
+ * @param kind of its cluster: only a control plane of this process has its clock
+ */
+export function timeKeys(clock: Clock, kind: "embedded" | "joined" | "real" | undefined): readonly InspectorKey[] {
+  if (kind !== "embedded" || !(clock instanceof SystemClock)) return [];
+  const time = new HeldTime(clock);
+  const pause = async () => {
+    if (clock.isPaused) clock.resume();
+    else clock.pause();
+    const next = (await time.settle()).timers.find(({ wait }) => wait !== undefined);
+    if (!clock.isPaused) return "the time passes again";
+    if (next === undefined) return "the time stands still";
+    return `the time stands still; in ${secondsText(next.dueMs - clock.now())} ${timerText(next)}`;
+  };
+  return [
+    { key: "z", short: "pause", label: "let the time stand still; again: let it pass", run: pause },
+    {
+      key: ".",
+      short: "step",
+      label: "move the time to the next timer",
+      run: async (signal) => passedText(await time.step(signal)),
+    },
+    {
+      key: ">",
+      short: "+10 s",
+      label: "move the time on by 10 s, timer by timer",
+      run: async (signal) => passedText(await time.jump(JUMP_MS, signal)),
+    },
+  ];
+}
+
+function passedText({ ms, ran }: Passed): string {
+  const more = ran.length > NAMED ? `, and ${ran.length - NAMED} more` : "";
+  const named = ran.slice(0, NAMED).map(timerText);
+  return `${secondsText(ms)} passed: ${named.join("; ")}${more}`;
+}
