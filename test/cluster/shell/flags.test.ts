@@ -89,6 +89,11 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "touch f; touch -d '2025-12-31 23:50' g; find . -type f -mmin -5; find . -mmin +9; find . -mmin 10; find . -mtime 0 -name g; find . -mtime +0 -type f",
     "./f\n./g\n./g\n./g\n",
   ],
+  [
+    "printf 'a\\nb\\n' > f; less f; cat f | more; more f nope; less -Z",
+    "a\nb\na\nb\na\nb\nmore: can't open 'nope': No such file or directory\nless: invalid option -- 'Z'\n",
+  ],
+  ["watch", "watch: usage: watch [-n SEC] [-t] PROG ARGS\n"],
   ["printf '%e\\n' 1.5", "1.500000e+00\n"],
 ];
 for (const [script, output] of ROWS) {

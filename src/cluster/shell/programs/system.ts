@@ -6,7 +6,9 @@ import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
 import { isProcess, sendSignal, userOf } from "../process/process-table.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
+import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
+import { formatDate } from "./date.js";
 
 /** `true` */
 export async function succeed(): Promise<number> {
@@ -362,6 +364,25 @@ export async function top(self: Self): Promise<number> {
     if (signal.aborted) return 0;
   }
   return 0;
+}
+
+/** `watch [-n SECONDS] [-t] COMMAND [ARG...]`: repeats the command of a shell until it is ended. Mirrors busybox's procps/watch.c. */
+export async function watch(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+dtn:");
+  if (unknown !== undefined || rest.length === 0) return usage(self, unknown ?? "usage: watch [-n SEC] [-t] PROG ARGS");
+  const seconds = Math.max(0.1, Number(options.get("n") ?? "2") || 0);
+  const { stdin, stdout, stderr, env: vars, cwd, pid: parentPid, machine, signal } = self;
+  const width = terminalOf(stdout)?.size.width || 80;
+  for (;;) {
+    const when = formatDate(new Date(machine.clock.now()), "%Y-%m-%d %H:%M:%S");
+    const room = Math.max(0, width - when.length - 1);
+    const title = `Every ${seconds.toFixed(1)}s: ${rest.join(" ")}`.slice(0, room).padEnd(room);
+    const head = options.has("t") ? "" : `${title}${when}\n\n`;
+    await print(self, `\x1b[H\x1b[J${head}`);
+    const argv = ["/bin/sh", "-c", rest.join(" ")];
+    await machine.spawn({ argv, env: vars, cwd, stdin, stdout, stderr, parentPid }).exited;
+    await machine.clock.sleep(seconds * 1000, signal);
+  }
 }
 
 /** `kill [-SIGNAL | -s SIGNAL] PID...` */

@@ -22,6 +22,7 @@ const utility: Program = async (self) => (await import("../language/utilities.js
 const builtin: Program = async (self) => (await import("../language/as-program.js")).runBuiltinProgram(self);
 const digest: Program = async (self) => (await import("./bytes/digest.js")).digest(self);
 const gzip: Program = async (self) => (await import("./bytes/zip.js")).gzip(self);
+const pager: Program = async (self) => (await import("./files/pager.js")).pager(self);
 const clear: Program = async (self) => (await import("./stty.js")).clear(self);
 
 const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
@@ -112,6 +113,9 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["route", route],
   ["netstat", netstat],
   ["cp", async (self) => (await import("./files/cp.js")).cp(self)],
+  ["less", pager],
+  ["more", pager],
+  ["watch", system.watch],
   ["du", async (self) => (await import("./files/du.js")).du(self)],
   ["uniq", async (self) => (await import("./files/uniq.js")).uniq(self)],
   ["killall", killall],

@@ -15,7 +15,7 @@ export async function echo(self: Self): Promise<number> {
 }
 
 /** Programs whose errors say that they cannot open a file. */
-const OPENERS = /^(cat|tail|uniq|\w+sum)$/;
+const OPENERS = /^(cat|tail|uniq|less|more|\w+sum)$/;
 
 /**
  * Opens each named file, or stdin for `-` and without names, and passes it on. Reports files that cannot be opened.
