@@ -98,16 +98,30 @@ export class ContainerMachine implements Machine {
     this.fs.attach("sys", sysTree(this));
   }
 
-  spawn(options: SpawnOptions): Process {
+  asUser(user: ProcessUser): Machine {
+    const fs = this.fs.as({ ...user, capabilities: effectiveCapabilities(user.uid, this.confinement) });
+    const view: Machine = {
+      ...this,
+      fs,
+      user,
+      spawn: (options) => this.spawn(options, view),
+      fork: (program, options) => this.#start(program, options, 0, view),
+      asUser: (other) => this.asUser(other),
+    };
+    return view;
+  }
+
+  /** @param machine of the process's user */
+  spawn(options: SpawnOptions, machine: Machine = this): Process {
     let argv = options.argv;
     for (let count = 0; count <= MAX_INTERPRETERS; count++) {
-      const found = lookUp(this.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
+      const found = lookUp(machine.fs, argv[0] ?? "", options.cwd, options.env["PATH"]);
       const size = argumentBytes(argv, options.env);
       if (size === undefined) throw new SpawnError(126, argv[0] ?? "", "argument list too long", found.path);
       if (found.kind === "program") {
         const program = this.findProgram(found.program);
         if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error", found.path);
-        return this.#start(program, { ...options, argv }, size);
+        return this.#start(program, { ...options, argv }, size, machine);
       }
       argv = [...found.interpreter, found.path, ...argv.slice(1)];
     }
@@ -116,10 +130,10 @@ export class ContainerMachine implements Machine {
 
   /** @throws ForkError */
   fork(program: Program, options: SpawnOptions): Process {
-    return this.#start(program, options, 0);
+    return this.#start(program, options, 0, this);
   }
 
-  #start(program: Program, options: SpawnOptions, argumentBytes: number): Process {
+  #start(program: Program, options: SpawnOptions, argumentBytes: number, machine: Machine): Process {
     if (this.own.size >= PIDS_LIMIT) {
       this.refusedForks++;
       throw new ForkError(options.argv[0] ?? "");
@@ -129,7 +143,7 @@ export class ContainerMachine implements Machine {
     const pid = this.processes.nextPid();
     const parent = this.processes.find(options.parentPid);
     const group = options.group ?? (parent !== undefined && isProcess(parent) ? parent.group : "new");
-    const process = new Process(program, this, {
+    const process = new Process(program, machine, {
       ...options,
       pid,
       group: group === "new" ? pid : group,

@@ -237,3 +237,50 @@ for (const [what, uid, capabilities, mode, wanted, allowed] of RULES) {
     assert.equal(permits(who, { type: "file", mode, uid: 1, gid: 2 }, wanted), allowed);
   });
 }
+
+/** Images whose entry points give up root: the user and the data folder of their servers. */
+const SERVERS: readonly (readonly [image: string, user: string, folder: string])[] = [
+  ["redis", "redis", "/data"],
+  ["postgres", "postgres", "/var/lib/postgresql/data"],
+  ["mysql", "mysql", "/var/lib/mysql"],
+  ["mariadb", "mysql", "/var/lib/mysql"],
+];
+for (const [image, user, folder] of SERVERS) {
+  test(`${image} runs as ${user}, and its commands as root`, async () => {
+    await import("../../../src/cluster/shell/programs/redis/server.js");
+    const lab = new RuntimeLab({ images: [image, "busybox"] });
+    const container = lab.run({ image: { image } });
+    await lab.settle();
+    const script = `ps | grep -c '^ *1 ${user.slice(0, 8)} '; grep ^Uid /proc/1/status; stat -c %U ${folder}; id -u`;
+    assert.equal((await lab.sh(script, container)).stdout.toString(), `1\nUid:\t999\t999\t999\t999\n${user}\n0\n`);
+    const more =
+      "gosu nobody sh -c 'id -u; touch /etc/x; kill 1; id -un | cat; touch /tmp/y'; stat -c %U /tmp/y; gosu no id";
+    const { stdout } = await lab.sh(`{ ${more}; } 2>&1`, container);
+    assert.deepEqual(stdout.toString().split("\n"), [
+      "65534",
+      "touch: /etc/x: Permission denied",
+      "sh: can't kill pid 1: Operation not permitted",
+      "nobody",
+      "nobody",
+      "gosu: unable to find user no: no matching entries",
+      "",
+    ]);
+    container.running?.signal(15);
+    await lab.settle();
+    assert.equal(stateOf(container), "exited (0, Completed)");
+    lab.stop();
+  });
+}
+
+test("a container without CAP_SETUID cannot give up root, and one of another user does not have to", async () => {
+  await import("../../../src/cluster/shell/programs/redis/server.js");
+  await import("../../../src/cluster/shell/programs/redis/cli.js");
+  const lab = new RuntimeLab({ images: ["redis", "busybox"] });
+  const capabilities = { dropCapabilities: ["SETUID"] };
+  const dropped = lab.run({ image: { image: "redis" }, linux: { securityContext: { capabilities } } });
+  const other = lab.run({ image: { image: "redis" }, linux: { securityContext: { runAsUser: { value: 1000n } } } });
+  await lab.settle();
+  assert.equal(stateOf(dropped), "exited (1, Error)");
+  assert.equal((await lab.sh("id -u; redis-cli ping", other)).stdout.toString(), "1000\nPONG\n");
+  lab.stop();
+});

@@ -2,6 +2,7 @@ import { FsError } from "./fs-error.js";
 import type { HostPlace } from "./host-files.js";
 import type { FileOwner } from "./host-owners.js";
 import { type DirectoryNode, type FileNode, type SymlinkNode, symlink } from "./nodes.js";
+import type { Credentials } from "./permission.js";
 import { isDirectory, type Place, pathOf, placeIn, type Step, type Walk, walk } from "./walk.js";
 import { WritableFs } from "./writable-fs.js";
 
@@ -11,6 +12,13 @@ import { WritableFs } from "./writable-fs.js";
  * container's user are checked as by the kernel: see `Credentials`.
  */
 export class ContainerFs extends WritableFs {
+  /** The same files for the processes of another user. */
+  as(who: Credentials): ContainerFs {
+    const fs = new ContainerFs(this.options, this);
+    fs.become(who);
+    return fs;
+  }
+
   /** Removes a name. A folder must be empty. */
   remove(path: string): void {
     const { steps, missing } = walk(this.tree.root, this.access, path, false);

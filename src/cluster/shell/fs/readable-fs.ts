@@ -37,16 +37,19 @@ export class ReadableFs {
   protected readonly tree: Overlay;
   protected readonly mounts: readonly HostMount[];
   /** files of the runtime, which mounts them */
-  protected readonly provided: HostMount[] = [];
+  protected readonly provided: HostMount[];
   protected access: Access;
 
-  constructor(options: ContainerFsOptions) {
+  /** @param other shares its files */
+  constructor(options: ContainerFsOptions, other?: ReadableFs) {
     this.clock = options.clock;
-    this.host = new HostFiles(new DiskUse(options.mounts, options.clock), options.owners ?? new HostOwners());
+    const newHost = () => new HostFiles(new DiskUse(options.mounts, options.clock), options.owners ?? new HostOwners());
+    this.host = other?.host ?? newHost();
     this.access = new Access(this.host, undefined);
-    this.layer = new Layer(options.clock);
-    this.tree = new Overlay(options.image);
+    this.layer = other?.layer ?? new Layer(options.clock);
+    this.tree = other?.tree ?? new Overlay(options.image);
     this.mounts = options.mounts;
+    this.provided = other?.provided ?? [];
   }
 
   /** From now on all calls are those of this user. Before, they are the runtime's. */

@@ -17,8 +17,12 @@ export interface WriteOptions {
 
 /** A container's file system in which files and folders are made and written to: the layer above the image, and the mounts. */
 export class WritableFs extends ReadableFs {
-  constructor(options: ContainerFsOptions) {
-    super(options);
+  constructor(
+    readonly options: ContainerFsOptions,
+    other?: ReadableFs,
+  ) {
+    super(options, other);
+    if (other !== undefined) return;
     // Nested mounts come after their parents. A missing mount point is created, even under a read-only root.
     for (const mount of [...options.mounts].sort((a, b) => a.containerPath.length - b.containerPath.length)) {
       this.#mount(mount);

@@ -62,8 +62,8 @@ export interface Self extends Invocation {
    */
   turn(units?: number): Promise<void> | undefined;
   onSignal(signal: number, handler: SignalHandler): void;
-  /** Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored. */
-  become(argv: readonly string[]): void;
+  /** Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored. @param machine of another user */
+  become(argv: readonly string[], machine?: Machine): void;
 }
 
 export interface SpawnOptions extends Invocation {
@@ -121,6 +121,8 @@ export interface Machine {
   spawn(options: SpawnOptions): Process;
   /** Our program with this name, as executable files and images name it. */
   findProgram(name: string): Program | undefined;
+  /** The same machine for processes of another user. */
+  asUser(user: ProcessUser): Machine;
   /** Starts a process of an already running program: a subshell, a part of a pipeline. */
   fork(program: Program, options: SpawnOptions): Process;
 }
@@ -196,7 +198,7 @@ export class Process {
   /** Without memory for it, the process has been killed before it runs. */
   constructor(
     program: Program,
-    readonly machine: Machine,
+    public machine: Machine,
     options: ProcessOptions,
   ) {
     this.pid = options.pid;
@@ -238,8 +240,9 @@ export class Process {
       onSignal: (signal, handler) => {
         this.#handlers.set(signal, handler);
       },
-      become: (argv) => {
+      become: (argv, other = machine) => {
         this.#argv = argv;
+        this.machine = other;
         for (const [signal, handler] of this.#handlers) if (handler !== "ignore") this.#handlers.delete(signal);
       },
     };

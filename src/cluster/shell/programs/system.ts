@@ -1,6 +1,7 @@
 import { release } from "node:os";
 import type { ContainerFs } from "../fs/container-fs.js";
 import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
+import { effectiveCapabilities } from "../process/confinement.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
@@ -144,9 +145,10 @@ export async function runCommand(
   self: Self,
   argv: readonly string[],
   vars: Readonly<Record<string, string>>,
+  machine = self.machine,
 ): Promise<number> {
   try {
-    return await execInPlace(self, argv, { env: vars });
+    return await execInPlace(self, argv, { env: vars, machine });
   } catch (error) {
     if (!(error instanceof SpawnError)) throw error;
     await complain(self, `can't execute '${error.command}': ${spawnProblem(error)}`);
@@ -162,6 +164,19 @@ export function spawnProblem({ exitCode, reason }: SpawnError): string {
 /** The entrypoint script of many images: runs the command in its arguments. */
 export async function entrypoint(self: Self): Promise<number> {
   return runCommand(self, self.argv.slice(1), self.env);
+}
+
+/** `gosu USER COMMAND [ARG...]`: how entry points of images give up root. */
+export async function gosu(self: Self): Promise<number> {
+  const [name = "", ...argv] = self.argv.slice(1);
+  const { fs, user, confinement } = self.machine;
+  const account = accountOf(fs, name);
+  if (account === undefined || argv.length === 0)
+    return usage(self, `unable to find user ${name}: no matching entries`);
+  const capabilities = effectiveCapabilities(user.uid, confinement);
+  if (account.uid !== user.uid && !(capabilities.has("SETUID") && capabilities.has("SETGID")))
+    return usage(self, `failed switching to "${name}": operation not permitted`);
+  return runCommand(self, argv, { ...self.env, HOME: account.home }, self.machine.asUser(account));
 }
 
 /** `timeout [-s SIGNAL] SECONDS COMMAND [ARG...]` */

@@ -51,6 +51,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["agnhost", async (self) => (await import("./agnhost/agnhost.js")).agnhost(self)],
   ["nnp", nnp],
   ["entrypoint", system.entrypoint],
+  ["gosu", system.gosu],
   ["pause", system.pause],
   ["true", system.succeed],
   ["false", system.fail],
@@ -138,7 +139,7 @@ export function findProgram(name: string): Program | undefined {
 
 /** Programs that no busybox has, or under another name. */
 const OF_OTHER_IMAGES = new Set(
-  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app agnhost nnp pause entrypoint redis-server redis-cli".split(
+  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app agnhost nnp pause entrypoint redis-server redis-cli gosu".split(
     " ",
   ),
 );
