@@ -1,8 +1,9 @@
-import type { Constant, DecisionFact } from "../../trace/events.js";
+import type { DecisionFact } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 
 type Details = { readonly level?: Level; readonly file?: string };
+type DecisionDetails = Details & { [Name in "constants" | "compared"]?: DecisionFact[Name] | undefined };
 
 /** What observers share: each words the facts of an algorithm, which has no prose itself. */
 export abstract class KubeletObserver {
@@ -16,15 +17,7 @@ export abstract class KubeletObserver {
     what: string,
     why: string,
     func?: string,
-    {
-      level,
-      constants,
-      compared,
-      file,
-    }: Details & {
-      readonly constants?: readonly Constant[] | undefined;
-      readonly compared?: DecisionFact["compared"];
-    } = {},
+    { level, constants, compared, file }: DecisionDetails = {},
   ): string {
     const details = { ...defined({ constants, compared }), ...this.#upstream(func, file) };
     const fact = { kind: "decision", what, why, ...details } as const;

@@ -143,7 +143,7 @@ browserSuite([], "the chapters of a trace as pictures", (suite) => {
     await page.getByRole("region", { name: "Hops", exact: true }).waitFor();
     await page.getByRole("button", { name: "Pod workers", exact: true }).click();
     await page.getByRole("region", { name: "Pod workers", exact: true }).waitFor();
-    await page.keyboard.press("End");
+    await page.locator(".row").last().click();
     await page.locator(".slots", { hasText: "is idle" }).waitFor();
   });
 

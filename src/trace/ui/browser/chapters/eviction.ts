@@ -48,7 +48,9 @@ export const eviction: Chapter<Ranking> = {
       const tone = fate === "evicted" ? "gone" : isNext ? "bad" : "done";
       return { tone, cells: [`${i + 1}.`, pod, used, request, over, priority, fate === "" ? "" : say(fate)] };
     };
-    const columns = ["", "pod", "uses", "requests", "exceeds", "priority", ""].map((one) => (one === "" ? "" : say(one)));
+    const columns = ["", "pod", "uses", "requests", "exceeds", "priority", ""].map((one) =>
+      one === "" ? "" : say(one),
+    );
     return [
       met === ""
         ? { kind: "line", text: say("The node has enough of everything."), tone: "ahead" }
