@@ -345,7 +345,7 @@ const relist = (title: string, ...rows: string[]): Fact => ({
   rows: rows.map((row) => row.split("|")),
 });
 
-/** A container dies, and a relist hangs for 8 s before it shows it. */
+/** No relist has the container of pod old. Another one dies, and a relist hangs for 8 s before it shows it. */
 export const plegFacts = (): TraceEvent[] =>
   record("pleg", [
     [
@@ -359,6 +359,11 @@ export const plegFacts = (): TraceEvent[] =>
       { ...NODE, atMs: 1000 },
     ],
     ["runtime", state("default/web/app", "container", "running", "created"), { ...WEB, atMs: 1500 }],
+    [
+      "runtime",
+      state("default/old/app", "container", "running", "created"),
+      { ...NODE, pod: "default/old", atMs: 1600 },
+    ],
     ["kubelet", rpc("ListPodSandbox", { filter: {} }), { ...NODE, atMs: 2000 }],
     ["kubelet", relist("old state, new state", "default/web|app a1|non-existent|running"), { ...NODE, atMs: 2100 }],
     ["runtime", state("default/web/app", "container", "exited (1, Error)", "running"), { ...WEB, atMs: 2500 }],

@@ -55,7 +55,7 @@ const chapters: readonly (readonly [
     "default/web 3 3 updates merged into the newest: reconcile → syncPod runs: create",
     undefined,
   ],
-  ["PLEG", plegFacts, 6, "default/web/app exited (1, Error) ≠ running: until the next relist", undefined],
+  ["PLEG", plegFacts, 7, "default/web/app exited (1, Error) ≠ running: until the next relist", undefined],
   ["Request", requestFacts, 6, "mutating admission Priority and 1 more", "storage"],
 ];
 

@@ -236,22 +236,22 @@ const pictures: readonly (readonly [
     "pleg",
     plegFacts,
     [
-      [2, "- no relist yet", "* default/web/app | running | ≠ nothing: until the next relist"],
+      [3, "- no relist yet", "* default/web/app | running | ≠ nothing: until the next relist"],
       [
-        4,
+        5,
         "+ last relist 0.0 s ago",
         "180 of 180: 180 s without a relist, and the node is not Ready",
         "+ default/web/app | running | running",
       ],
       [
-        6,
+        7,
         "+ last relist 8.9 s ago",
         "171.1 of 180: 180 s without a relist, and the node is not Ready",
         "* a relist began 8.0 s ago and waits for the runtime",
         "* default/web/app | exited (1, Error) | ≠ running: until the next relist",
       ],
       [
-        7,
+        8,
         "+ last relist 0.0 s ago",
         "180 of 180: 180 s without a relist, and the node is not Ready",
         "+ default/web/app | exited (1, Error) | exited",

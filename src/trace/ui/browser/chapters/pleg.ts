@@ -51,12 +51,14 @@ export const pleg: Chapter<Relists> = {
       blocks.push({ kind: "line", text, tone: "now" });
     }
     const rows = [...ever.pods.values()].flatMap(({ name, containers }) =>
-      [...containers.keys()].map((container): Row => {
+      [...containers.keys()].flatMap((container): Row[] => {
+        // A trace need not have the relist that found it.
+        if (containers.get(container)?.states.pleg === undefined) return [];
         const { runtime, pleg } = cluster.pods.get(name)?.containers.get(container)?.states ?? {};
         const isLate = runtime !== undefined && runtime.split(" ", 1)[0] !== pleg;
         const known = isLate ? `≠ ${pleg ?? say("nothing")}: ${say("until the next relist")}` : (pleg ?? "–");
         const tone = isLate ? "now" : runtime === undefined && pleg === undefined ? "ahead" : "done";
-        return { tone, cells: [`${name}/${container}`, runtime ?? "–", known] };
+        return [{ tone, cells: [`${name}/${container}`, runtime ?? "–", known] }];
       }),
     );
     const columns = [say("container"), say("the runtime has"), say("PLEG knows")];
