@@ -22,6 +22,7 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
   ["request create pod/web", 15, [/^asks the API server to create pod web$/, /^transaction on /, /^event ADDED /]],
   ["token create", 3, [/^Store the token /, /rights come from/]],
   ["csr create --node n1 --approve --wait", 8, [/^Make a private key/, /^CSR .*: sign for /, /^Write a kubeconfig$/]],
+  ["lease --duration 1s", 13, [/^Does this node need/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/]],
   [
     "lease --stop-after 2 --speed 15",
     6,

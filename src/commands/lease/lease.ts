@@ -79,7 +79,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
   const deps = { clock, trace, random: context.random };
   const kubeVersion = await releaseOf(target, deps);
   using _story = tellStory(trace, leaseRule(nodeName));
-  await trace.chapter("lease", async () => {
+  const run = async () => {
     await using client = createClient(target.admin, { ...deps, actor: "user" });
     const isNew = target.kind === "embedded";
     if (revive === true && stopAfter === undefined && !isNew) {
@@ -103,7 +103,8 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
         else await keepReady(session, context, duration, signal);
       },
     ]);
-  });
+  };
+  await trace.sequence(() => trace.chapter("lease", run));
 }
 
 /** Renews the Lease, reports the status and rotates the certificate until Ctrl-C or the end of the time. */
