@@ -12,6 +12,7 @@ import { constantsFor, factFor } from "../../util/release/facts.js";
 import { counted } from "../../util/text/counted.js";
 import type { ProgressReporter } from "../context.js";
 import { type NodeObserver, type PodObject, taintsOf, tolerationSeconds } from "./node-observer.js";
+import { patience } from "./patience.js";
 
 export interface MissedHeartbeatsDeps {
   readonly context: ProgressReporter;
@@ -151,18 +152,19 @@ function explainUnknown(trace: Trace, { nodeName, kubeVersion }: MissedHeartbeat
 async function waitForNoExecute(
   deps: MissedHeartbeatsDeps,
   { nodeName, kubeVersion, explain }: MissedHeartbeatsOptions,
-  patienceMs: number,
+  leastMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { observer, clock, trace, client } = deps;
+  const patienceMs = patience(clock, leastMs);
   const isThere = () => taintsOf(observer.view.node).some(({ effect }) => effect === "NoExecute");
   const done = new AbortController();
   const limited = AbortSignal.any([signal, done.signal]);
-  const patience = clock.sleep(patienceMs, limited).catch(() => {});
+  const late = clock.sleep(patienceMs, limited).catch(() => {});
   const seen = observer.until(isThere, limited).catch(() => {});
-  await Promise.race([seen, patience]);
+  await Promise.race([seen, late]);
   done.abort();
-  await Promise.all([seen, patience]);
+  await Promise.all([seen, late]);
   signal.throwIfAborted();
   if (isThere()) {
     if (explain) {

@@ -6,6 +6,7 @@ import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { constantsFor, factFor } from "../../util/release/facts.js";
 import { type NodeObserver, taintsOf } from "./node-observer.js";
+import { patience } from "./patience.js";
 
 export interface ResumeHeartbeatsDeps {
   readonly agent: NodeAgent;
@@ -62,12 +63,12 @@ export async function resumeHeartbeats(
   await observer.until((view) => nodeCondition(view.node ?? NO_NODE, "Ready")?.status === "True", signal);
   const readyAfterSeconds = since();
   const done = new AbortController();
-  const patience = clock.sleep(6 * monitorMs, AbortSignal.any([signal, done.signal])).catch(() => {});
+  const late = clock.sleep(patience(clock, 6 * monitorMs), AbortSignal.any([signal, done.signal])).catch(() => {});
   const isFree = () => unreachableTaints(observer).length === 0;
   const freed = observer.until(isFree, AbortSignal.any([signal, done.signal])).catch(() => {});
-  await Promise.race([freed, patience]);
+  await Promise.race([freed, late]);
   done.abort();
-  await Promise.all([freed, patience]);
+  await Promise.all([freed, late]);
   signal.throwIfAborted();
   if (!isFree()) {
     const message = `${nodeName} is Ready and still tainted: ${unreachableTaints(observer).join(", ")}`;
