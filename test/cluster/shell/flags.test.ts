@@ -94,6 +94,10 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "a\nb\na\nb\na\nb\nmore: can't open 'nope': No such file or directory\nless: invalid option -- 'Z'\n",
   ],
   ["watch", "watch: usage: watch [-n SEC] [-t] PROG ARGS\n"],
+  [
+    "mkdir -p d/x e/x; echo 1 > d/f; echo 2 > e/f; echo 3 > e/x/g; echo 4 > d/o; diff -r d e; echo $?; diff -rq d e; diff -rN d/x e/x; diff -r d d; echo $?; diff -q d/ e",
+    "--- d/f\n+++ e/f\n@@ -1 +1 @@\n-1\n+2\nOnly in d: o\nOnly in e: x/g\n1\nFiles d/f and e/f differ\nOnly in d: o\nOnly in e: x/g\n--- /dev/null\n+++ e/x/g\n@@ -0,0 +1 @@\n+3\n0\nFiles d/f and e/f differ\nOnly in d/: o\nCommon subdirectories: d/x and e/x\n",
+  ],
   ["printf '%e\\n' 1.5", "1.500000e+00\n"],
 ];
 for (const [script, output] of ROWS) {

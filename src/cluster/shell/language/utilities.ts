@@ -12,6 +12,7 @@ import { bashFileSystem, bashStat } from "./bash-fs.js";
 import type { Shell } from "./shell.js";
 
 const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
+const DIFF_ONE = /(?<=^@@ [-+,\d ]{1,64}),1(?= )/gm;
 
 /**
  * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
@@ -29,9 +30,9 @@ export async function runUtility(self: Self): Promise<number> {
   const refused: FsError[] = [];
   const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);
-  // just-bash writes a line that patches of Subversion have, and empty times.
-  const output =
-    name === "diff" ? Buffer.from(stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n"), "latin1") : stdout;
+  // just-bash writes a line that patches of Subversion have, empty times, and counts of one line.
+  const patch = () => stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n").replace(DIFF_ONE, "");
+  const output = name === "diff" ? Buffer.from(patch(), "latin1") : stdout;
   await self.stdout.write(hasZeros ? swapZeros(output) : output, self.signal);
   const text = busyboxErrors(stderr.replace(/^bash: /gm, ""), command, refused);
   const isSilent = name.endsWith("grep") && given.some((arg) => /^-[A-Za-z]*s/.test(arg));

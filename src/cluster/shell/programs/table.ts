@@ -117,6 +117,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["less", pager],
   ["more", pager],
   ["watch", system.watch],
+  ["diff", async (self) => (await import("./files/diff.js")).diff(self)],
   ["du", async (self) => (await import("./files/du.js")).du(self)],
   ["uniq", async (self) => (await import("./files/uniq.js")).uniq(self)],
   ["killall", killall],
@@ -153,7 +154,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["[", "builtin"],
   ["printf", "builtin"],
   ...[
-    "awk comm cut diff egrep expr fgrep find fold grep ln mv nl paste",
+    "awk comm cut egrep expr fgrep find fold grep ln mv nl paste",
     "readlink rev sed sort split strings tac tree",
   ]
     .join(" ")
