@@ -145,7 +145,7 @@ const pictures: readonly (readonly [
     "eviction",
     evictionFacts,
     [
-      [0, "- The node has enough of everything.", "-  | default/mild", "-  | default/bold", "-  | default/steady"],
+      [0, "- No threshold is met yet.", "-  | default/mild", "-  | default/bold", "-  | default/steady"],
       [
         2,
         "! memory.available is below its threshold of 100Mi | 75Mi of 1Gi are available, and 100Mi must be; a hard threshold: act at once",
@@ -315,6 +315,11 @@ test("a scene knows the chapter of the latest fact and that of the command; othe
   assert.deepEqual([...scene.models], [...before]);
   for (const event of execFacts()) scene.add(event);
   assert.equal(scene.main?.id, "hops");
+});
+
+test("a token or certificate that the API server refuses is not one that the kubelet holds", () => {
+  const facts = bootstrapFacts().map((event) => (event.kind === "request" ? { ...event, status: 401 } : event));
+  assert.equal(pictureOf("bootstrap", facts, facts.length)[0], "- The kubelet holds no credential yet.");
 });
 
 test("titles of chapters and stations have a Chinese word", () => {

@@ -86,7 +86,7 @@ function foundIn(
       method === "POST" && path.endsWith("/secrets") ? /"bootstrap-token-(\w{6})"/.exec(bodies)?.[1] : undefined;
     if (stored !== undefined) return { token: stored };
     if (method === "DELETE" && path.endsWith(`/bootstrap-token-${token}`)) return { isTokenDeleted: true };
-    if (actor !== "kubelet" || isOver) return undefined;
+    if (actor !== "kubelet" || isOver || event.status === 401) return undefined;
     const used = /\b([a-z0-9]{6})\.\*{4}/.exec(identity)?.[1];
     if (used !== undefined)
       return {

@@ -53,7 +53,7 @@ export const eviction: Chapter<Ranking> = {
     );
     return [
       met === ""
-        ? { kind: "line", text: say("The node has enough of everything."), tone: "ahead" }
+        ? { kind: "line", text: say("No threshold is met yet."), tone: "ahead" }
         : { kind: "line", text: met, sub: why, tone: "bad" },
       { kind: "table", columns, rows: all.map(rowOf) },
     ];
