@@ -20,6 +20,8 @@ const POLL_MS = 100;
 /** A window's story is told when no step has come for this time. */
 const QUIET_MS = 2500;
 const TIMEOUT_MS = 90_000;
+/** Several recordings at once leave little time to a lab's fast clock. */
+const PATIENCE_MS = 15_000;
 
 const sleep = (ms: number) => new Promise((over) => setTimeout(over, ms));
 
@@ -129,7 +131,7 @@ export async function recordLab(home: string, lab: Lab): Promise<Recording> {
   };
   const context = new CliSession({ ...process_, self: [...process_.self] }, PROGRAM);
   const shown = { columns: 80, isColoured: false, language: "en" } as const;
-  const options = { clusterName: id, speed, definition: lab.definition, ...shown };
+  const options = { clusterName: id, speed, definition: lab.definition, patienceMs: PATIENCE_MS, ...shown };
   try {
     await using environment = await openEmbeddedEnvironment(context, options);
     await using session = new LabSession(lab, environment, { language: "en", seed: 1, emit: () => {} });
