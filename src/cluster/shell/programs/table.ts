@@ -153,10 +153,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["test", "builtin"],
   ["[", "builtin"],
   ["printf", "builtin"],
-  ...[
-    "awk comm cut egrep expr fgrep find fold grep ln mv nl paste",
-    "readlink rev sed sort split strings tac tree",
-  ]
+  ...["awk comm cut egrep expr fgrep find fold grep ln mv nl paste", "readlink rev sed sort split strings tac tree"]
     .join(" ")
     .split(" ")
     .map((name): [string, string] => [name, "utility"]),
