@@ -5,9 +5,10 @@ import { connect } from "node:http2";
 import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeAll, test } from "vitest";
+import { afterEach, beforeAll, onTestFinished, test } from "vitest";
 import type { Container } from "../../../src/cluster/runtime/state/container.js";
 import { duplexOf } from "../../../src/cluster/shell/process/duplex.js";
+import { answerTo } from "../../../src/cluster/shell/programs/agnhost/webhook.js";
 import {
   GRPC_FRAME_HEADER_BYTES,
   grpcFrame,
@@ -304,4 +305,114 @@ test("guestbook: a replica has what is set at its primary, before and after it r
   assert.equal(await at(primary, "/set?value=c"), "cannot set with empty key.\n");
   assert.equal(await at(primary, "/guestbook?cmd=drop"), "unsupported cmd: 'drop'\n");
   assert.match(await at(primary, "/guestbook?cmd=get&key=x"), /^encountered error: .*no such host/);
+});
+
+type Review = Parameters<typeof answerTo>[1];
+const reviewOf = (request: Review["request"]): Review => ({
+  apiVersion: "admission.k8s.io/v1",
+  kind: "AdmissionReview",
+  request: { uid: "u1", operation: "CREATE", ...request },
+});
+const labels = (values: Record<string, string>) => ({ object: { metadata: { labels: values } } });
+const data = (values: Record<string, string>) => ({ object: { data: values } });
+const pod = (name: string) => ({ object: { metadata: { name }, spec: { containers: [{ name: "a" }] } } });
+const REVIEWS: readonly (readonly [string, Review["request"], string | undefined])[] = [
+  ["/always-deny", {}, "no: this webhook denies all requests"],
+  ["/always-allow-delay-5s", {}, "yes: this webhook allows all requests"],
+  ["/add-label", labels({}), 'yes [{"op":"add","path":"/metadata/labels","value":{"added-label":"yes"}}]'],
+  ["/add-label", labels({ a: "b" }), 'yes [{"op":"add","path":"/metadata/labels/added-label","value":"yes"}]'],
+  [
+    "/add-label",
+    labels({ "added-label": "no" }),
+    'yes [{"op":"replace","path":"/metadata/labels/added-label","value":"yes"}]',
+  ],
+  ["/add-label", labels({ "added-label": "yes" }), "yes"],
+  ["/pods", labels({ "webhook-e2e-test": "webhook-disallow" }), "no: the pod contains unwanted label;"],
+  ["/pods", labels({ "webhook-e2e-test": "wait-forever" }), undefined],
+  [
+    "/pods",
+    { object: { spec: { containers: [{ name: "webhook-disallow-1" }] } } },
+    "no: the pod contains unwanted container name;",
+  ],
+  ["/pods", pod("fine"), "yes"],
+  [
+    "/mutating-pods",
+    pod("webhook-to-be-mutated"),
+    'yes [{"op":"add","path":"/spec/initContainers","value":[{"image":"webhook-added-image","name":"webhook-added-init-container","resources":{}}]}]',
+  ],
+  ["/mutating-pods", pod("other"), "yes"],
+  ["/mutating-pods-sidecar", pod("x"), "no: No image specified by the sidecar-image parameter"],
+  [
+    "/pods/attach",
+    { name: "to-be-attached-pod", object: { stdin: true, container: "container1" } },
+    "no: attaching to pod 'to-be-attached-pod' is not allowed",
+  ],
+  ["/pods/attach", { name: "to-be-attached-pod", object: { container: "container1" } }, "yes"],
+  [
+    "/configmaps",
+    data({ "webhook-e2e-test": "webhook-disallow" }),
+    "no: the configmap contains unwanted key and value",
+  ],
+  [
+    "/configmaps",
+    { operation: "DELETE", oldObject: data({ "webhook-e2e-test": "webhook-nondeletable" }).object },
+    "no: the configmap cannot be deleted because it contains unwanted key and value",
+  ],
+  [
+    "/mutating-configmaps",
+    data({ "mutation-start": "yes" }),
+    'yes [{"op":"add","path":"/data/mutation-stage-1","value":"yes"}]',
+  ],
+  [
+    "/mutating-custom-resource",
+    data({ "mutation-stage-1": "yes" }),
+    'yes [{"op":"add","path":"/data/mutation-stage-2","value":"yes"}]',
+  ],
+  [
+    "/custom-resource",
+    data({ "webhook-e2e-test": "webhook-disallow" }),
+    "no: the custom resource contains unwanted data",
+  ],
+  ["/crd", labels({ "webhook-e2e-test": "webhook-disallow" }), "no: the crd contains unwanted label"],
+];
+test.each(REVIEWS)("webhook %s judges %j", (path, request, want) => {
+  const answer = answerTo(path, reviewOf(request)) as { readonly response: Record<string, unknown> } | undefined;
+  if (answer === undefined) return assert.equal(want, undefined);
+  const { uid, allowed, patch, patchType, status } = answer.response;
+  const { message, reason } = (status ?? {}) as { readonly message?: string; readonly reason?: string };
+  const why = message ?? reason;
+  const change = patch === undefined ? "" : ` ${Buffer.from(String(patch), "base64")}`;
+  assert.equal(`${allowed ? "yes" : "no"}${why === undefined ? "" : `: ${why}`}${change}`, want);
+  assert.deepEqual([uid, patchType], ["u1", patch === undefined ? undefined : "JSONPatch"]);
+});
+
+test("webhook serves its verdicts over HTTPS, with the certificate of its files", async () => {
+  const ca = await makeAuthority();
+  const leaf = await makeLeaf(ca, { commonName: "hook" });
+  const files = mkdtempSync(join(tmpdir(), "kubelab-agnhost-"));
+  onTestFinished(() => rmSync(files, { recursive: true }));
+  writeFileSync(join(files, "tls.crt"), leaf.certificatePem);
+  writeFileSync(join(files, "tls.key"), leaf.keyPem);
+  const hook = lab.run({
+    image: { image: "agnhost" },
+    args: ["webhook", "--tls-cert-file=/w/tls.crt", "--tls-private-key-file=/w/tls.key", "--port=8444"],
+    mounts: [{ hostPath: files, containerPath: "/w", readonly: true }],
+  });
+  const client = lab.run({ image: { image: "agnhost" }, args: ["pause"] });
+  await untilTrue(() => lab.core.network.find(sandboxIp(hook))?.ports.list().length === 1);
+  const post = async (flags: string, path: string) =>
+    (await lab.sh(`curl -sk ${flags} https://${sandboxIp(hook)}:8444${path}`, client)).stdout.toString();
+  const body = JSON.stringify(reviewOf(labels({ "webhook-e2e-test": "webhook-disallow" })));
+  const json = "-H 'content-type: application/json'";
+  const verdict = JSON.parse(await post(`${json} -d '${body}'`, "/pods")) as { readonly response: unknown };
+  assert.deepEqual(verdict.response, {
+    uid: "u1",
+    allowed: false,
+    status: { metadata: {}, message: "the pod contains unwanted label;" },
+  });
+  assert.equal(await post("", "/readyz"), "ok");
+  assert.equal(await post(`${json} -d '{}'`, "/pods"), "Request could not be decoded\n");
+  assert.equal(await post("", "/other"), "404 page not found\n");
+  const missing = lab.run({ image: { image: "agnhost" }, args: ["webhook"] });
+  await untilTrue(() => stateOf(missing) === "exited (255, Error)");
 });

@@ -11,6 +11,7 @@ import { mounttest } from "./mounttest.js";
 import { netexec } from "./netexec.js";
 import { testIssuerDiscovery } from "./openid-metadata.js";
 import { liveness, nettest, porter, portForwardTester, serveHostname, testWebserver } from "./servers.js";
+import { webhook } from "./webhook.js";
 
 type Subcommand = (self: Self, flags: Flags, args: readonly string[]) => Promise<number>;
 
@@ -33,6 +34,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   "serve-hostname": serveHostname,
   "test-service-account-issuer-discovery": testIssuerDiscovery,
   "test-webserver": testWebserver,
+  webhook,
 };
 
 /** One-letter flags of all subcommands. */
@@ -43,8 +45,7 @@ const BOOLEANS = ["json-response", "tcp", "udp", "http", "close", "break_on_expe
 /**
  * `agnhost SUBCOMMAND`: the program of the image that Kubernetes' end-to-end tests run in most of their pods.
  *
- * Mirrors test/images/agnhost. Differs: only the subcommands that need nothing but the pods' network and the API server; none
- * that the API server calls.
+ * Mirrors test/images/agnhost. Differs: only the subcommands that need nothing but the pods' network and the API server.
  */
 export const agnhost: Program = async (self) => {
   const [name = "", ...args] = self.argv.slice(1);
