@@ -89,7 +89,7 @@ async function startOn(
   const url = `https://${host}:${apiServer.port}`;
   const serverId = options.serverId ?? random.uuid();
   const { authorizer } = parts.auth;
-  const turns = new Turns(clock);
+  const turns = new Turns();
   const nodeNames = storage.isShared ? new SharedNodeNames(storage, serverId) : undefined;
   controllers = await startControllerManager(
     { ...options, serverId },

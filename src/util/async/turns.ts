@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.js";
+import { type Clock, SystemClock } from "../clock.js";
 
 /** How long work that waits for no socket may keep the process, in ms. */
 const TURN_MS = 5;
@@ -8,7 +8,8 @@ export class Turns {
   #startMs: number;
   #next: Promise<void> | undefined;
 
-  constructor(readonly clock: Pick<Clock, "now">) {
+  /** @param clock the machine's: on one that is held a turn would never end */
+  constructor(readonly clock: Pick<Clock, "now"> = new SystemClock()) {
     this.#startMs = clock.now();
   }
 

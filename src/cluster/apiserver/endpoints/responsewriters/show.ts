@@ -23,7 +23,7 @@ export class Presenter {
     readonly clock: Clock,
   ) {
     this.#lists = new ListWriter(clock);
-    this.#turns = new Turns(clock);
+    this.#turns = new Turns();
   }
 
   /** @throws StatusError 406 when the requested form does not apply */
