@@ -115,6 +115,7 @@ suiteNeeding(["kubectl"], "a lab in the background", () => {
   test("a page that cannot be written is one error, and the lab goes on", async () => {
     const learner = newLearner();
     await learner.type("start pod-life --speed 10");
+    await learner.type("solution");
     mkdirSync(join(learner.folder, "pod-life-apply.html"));
     const failed = await learner.type("page");
     assert.equal(failed.code, 2);
