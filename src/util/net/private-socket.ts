@@ -1,5 +1,5 @@
 import { chmod, rm } from "node:fs/promises";
-import { type IncomingMessage, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Server, Socket } from "node:net";
 
 const MAX_BODY_BYTES = 4096;
@@ -33,21 +33,4 @@ export async function readSmallJson(message: IncomingMessage): Promise<unknown> 
     if (text.length > MAX_BODY_BYTES) throw new Error("the operation is too long");
   }
   return JSON.parse(text);
-}
-
-/** Sends a value to the server of a private socket. @returns its answer; undefined if nobody serves there @throws the signal's reason */
-export function postPrivately(
-  socketPath: string,
-  value: unknown,
-  signal: AbortSignal,
-): Promise<NodeJS.ReadableStream | undefined> {
-  return new Promise((resolve, reject) => {
-    const call = request({ socketPath, method: "POST", path: "/", signal, agent: false }, resolve);
-    call.once("error", (error) => {
-      if (signal.aborted) reject(error);
-      // The server does not run, or was just killed.
-      else resolve(undefined);
-    });
-    call.end(JSON.stringify(value));
-  });
 }

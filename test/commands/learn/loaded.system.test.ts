@@ -14,7 +14,7 @@ const ENTRIES = [
 /** Slow modules that these commands do not need. */
 const HEAVY =
   /^src\/(cluster|kubelet|staging\/(client-go|pki))\/|node_modules\/(inquirer|iconv-lite|zod|yaml|js-yaml|ora|@kubernetes)\//;
-const MAX_BYTES = 279_000;
+const MAX_BYTES = 281_000;
 /** Each costs about 0.7 ms. Without the parts of scripts/parts.mjs there are more than 60. */
 const MAX_FILES = 24;
 

@@ -1,7 +1,7 @@
+import { request } from "node:http";
 import { createInterface } from "node:readline";
 import { LabError } from "../../../../util/errors.js";
 import { LocalizedError } from "../../../../util/i18n/message-error.js";
-import { postPrivately } from "../../../../util/net/private-socket.js";
 import type { LabMessage } from "../message.js";
 import type { LabOperation, LabOutcome } from "./host.js";
 
@@ -19,7 +19,15 @@ export async function askHost(
   onMessage: (message: LabMessage) => void,
   signal: AbortSignal,
 ): Promise<LabAnswer | undefined> {
-  const response = await postPrivately(socketPath, operation, signal);
+  const response = await new Promise<NodeJS.ReadableStream | undefined>((resolve, reject) => {
+    const call = request({ socketPath, method: "POST", path: "/", signal, agent: false }, resolve);
+    call.once("error", (error) => {
+      if (signal.aborted) reject(error);
+      // The lab does not run, or was just killed.
+      else resolve(undefined);
+    });
+    call.end(JSON.stringify(operation));
+  });
   if (response === undefined) return undefined;
   let ofListener: unknown;
   const tell = (message: LabMessage) => {
