@@ -5,10 +5,12 @@ import { suiteNeeding } from "../support/requirements.js";
 import { Terminal } from "../support/terminal.js";
 
 suiteNeeding(["tmux"], "a node at a terminal", () => {
-  test("keys run a pod, look into it, kill its container and stop the heartbeats; Ctrl-C ends the node in order", async () => {
+  test("keys run a pod, look into it, kill its container and stop the heartbeats and the time; Ctrl-C ends the node in order", async () => {
     const home = newHome();
     await using terminal = new Terminal(["node", "--port", "0"], { home, columns: 120, rows: 50 });
-    await terminal.shows(/p pod {2}k kill {2}e exec {2}l logs {2}m metrics {2}b heartbeats {2}q quit/);
+    await terminal.shows(
+      /p pod {2}k kill {2}e exec {2}l logs {2}m metrics {2}b heartbeats {2}z pause {2}\. step {2}> \+10 s {2}q quit/,
+    );
     terminal.press("k");
     await terminal.shows(/no container runs here\s+Run a pod first: key p\./);
     terminal.press("p");
@@ -25,6 +27,12 @@ suiteNeeding(["tmux"], "a node at a terminal", () => {
     await terminal.shows(/node-1 sends no heartbeats/, true);
     terminal.press("b");
     await terminal.shows(/node-1 sends heartbeats again/, true);
+    terminal.press("z");
+    await terminal.shows(/the time stands still; in [\d.]+ s kubelet node-1: /, true);
+    terminal.press(".");
+    await terminal.shows(/[\d.]+ s passed: kubelet node-1: /, true);
+    terminal.press("z");
+    await terminal.shows(/the time passes again/, true);
     terminal.press("C-c");
     await terminal.shows(/ended with 130\s+icanon/);
     rmSync(home, { recursive: true, force: true });
