@@ -18,8 +18,12 @@ export class RemoteFollower implements ClockFollower {
     const follower = new RemoteFollower(socket);
     using _following = clock.addFollower(follower);
     follower.follow(clock.reading);
-    for await (const answer of answers) follower.#answer?.(answer as Settled);
-    follower.#answer?.(NOTHING);
+    try {
+      for await (const answer of answers) follower.#answer?.(answer as Settled);
+    } finally {
+      socket.destroy();
+      follower.#answer?.(NOTHING);
+    }
   }
 
   follow(reading: ClockReading): void {
@@ -30,7 +34,6 @@ export class RemoteFollower implements ClockFollower {
     return new Promise((resolve) => {
       if (this.socket.destroyed) return resolve(NOTHING);
       this.#answer = resolve;
-      this.socket.once("close", () => resolve(NOTHING));
       writeLine(this.socket, { settle: true });
     });
   }

@@ -64,11 +64,11 @@ export class HeldTime {
    */
   async until(condition: () => Promise<boolean>, limitMs: number, signal: AbortSignal): Promise<Passed | undefined> {
     const startMs = this.clock.now();
+    const endMs = startMs + limitMs;
     const ran: PendingTimer[] = [];
     while (!(await condition())) {
-      const leftMs = startMs + limitMs - this.clock.now();
-      if (leftMs <= 0) return undefined;
-      ran.push(...(await this.#move(signal, () => true, this.clock.now() + leftMs)).ran);
+      if (this.clock.now() >= endMs) return undefined;
+      ran.push(...(await this.#move(signal, () => true, endMs)).ran);
     }
     return { ms: this.clock.now() - startMs, ran };
   }

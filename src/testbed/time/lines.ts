@@ -8,13 +8,21 @@ export function writeLine(socket: Socket, value: unknown): void {
   socket.write(`${JSON.stringify(value)}\n`);
 }
 
-/** The values that the other side writes, a line of JSON each, until it ends the connection. */
+/** The values that the other side writes, a line of JSON each, until the connection ends: by either side, or because nobody serves there. */
 export async function* readLines(socket: Socket): AsyncGenerator<unknown> {
   let length = 0;
   socket.on("data", (piece: Buffer) => {
     length = piece.includes(10) ? 0 : length + piece.length;
     if (length > MAX_LINE) socket.destroy();
   });
-  socket.once("error", () => socket.destroy());
-  for await (const line of createInterface({ input: socket })) yield JSON.parse(line);
+  // Each write to a side that has gone is an error; the end of the lines tells it.
+  socket.on("error", () => socket.destroy());
+  const lines = createInterface({ input: socket });
+  // A socket that is refused or destroyed has no end, only a close.
+  socket.once("close", () => lines.close());
+  try {
+    for await (const line of lines) yield JSON.parse(line);
+  } catch (error) {
+    if (socket.errored !== error) throw error;
+  }
 }
