@@ -92,7 +92,7 @@ test("a paused cluster with a joined node: time moves from timer to timer, throu
 test("a cluster that does not run is named", async () => {
   const home = newHome();
   const { code, stderr } = await runCliProcess(home, "time", "step", "--name", "none");
-  assert.match(stderr, /no cluster none runs\nStart it: kubelab cluster up --detach --name none/);
+  assert.match(stderr, /no cluster named none is running\nStart it: kubelab cluster up --detach --name none/);
   assert.equal(code, 1);
   rmSync(home, { recursive: true, force: true });
 });

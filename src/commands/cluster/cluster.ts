@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { NodeLabels } from "../../testbed/cluster/cluster.js";
-import { type ClusterState, runningClusterNames } from "../../testbed/target/cluster-state.js";
-import { runningCluster, stopCluster } from "../../testbed/target/running-cluster.js";
+import { stopCluster } from "../../testbed/target/running-cluster.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../../testbed/target/target.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
@@ -11,7 +10,7 @@ import { addExamples } from "../cli/examples.js";
 import { imagesOption } from "../cli/images-option.js";
 import { addEtcdOptions, addOutputOptions, addUiOption, parsePath, parsePort, parseSpeed } from "../cli/options.js";
 import { parseNodeLabels } from "../node/flags.js";
-import { note, printRunning } from "./running.js";
+import { note, printRunning, requireRunning } from "./running.js";
 import { MAX_NODES, MAX_SIMULATED_NODES } from "./simulated.js";
 import { bringUp, type UpOptions } from "./up.js";
 
@@ -113,15 +112,6 @@ async function printStatus(context: CliContext, given: string | undefined): Prom
   const leaders = await listLeaders(config, deps, { clusters, own: name }, context.signal);
   const servers = await listServers(config, deps, context.signal);
   printRunning(context, state, "is running", { nodes, leaders, servers });
-}
-
-/** @param hint what to do when no cluster runs */
-async function requireRunning(context: CliContext, name: string, hint: string): Promise<ClusterState> {
-  const state = await runningCluster(context, name, (text) => note(context, text));
-  if (state !== undefined) return state;
-  const others = await runningClusterNames(context.env);
-  const help = others.length === 0 ? hint : `Running: ${others.join(", ")}. Name one with --name.`;
-  throw new LabError("FAILED", `no cluster named ${name} is running`, help);
 }
 
 function parseNodes(text: string): number {

@@ -1,7 +1,8 @@
 import type { ClusterOptions } from "../../testbed/cluster/cluster.js";
 import type { NodeLine } from "../../testbed/node/cluster-nodes.js";
-import type { ClusterState } from "../../testbed/target/cluster-state.js";
+import { type ClusterState, runningClusterNames } from "../../testbed/target/cluster-state.js";
 import type { LeaderLine } from "../../testbed/target/leaders.js";
+import { runningCluster } from "../../testbed/target/running-cluster.js";
 import { alignedLines } from "../../trace/terminal/table.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
@@ -12,6 +13,15 @@ import type { CliContext } from "../cli/context.js";
 /** Emits a note that is always shown. */
 export function note(context: CliContext, text: string): void {
   context.session({}).trace.emit({ kind: "note", text }, { actor: "user", level: 0 });
+}
+
+/** @param hint what to do when no cluster runs @throws LabError FAILED if the cluster does not run */
+export async function requireRunning(context: CliContext, name: string, hint: string): Promise<ClusterState> {
+  const state = await runningCluster(context, name, (text) => note(context, text));
+  if (state !== undefined) return state;
+  const others = await runningClusterNames(context.env);
+  const help = others.length === 0 ? hint : `Running: ${others.join(", ")}. Name one with --name.`;
+  throw new LabError("FAILED", `no cluster named ${name} is running`, help);
 }
 
 interface RunningDetails {

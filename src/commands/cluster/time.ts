@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { runningCluster } from "../../testbed/target/running-cluster.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../../testbed/target/target.js";
 import { parseCondition } from "../../testbed/time/condition.js";
 import type { TimeAnswer, TimeOperation } from "../../testbed/time/operation.js";
@@ -8,7 +7,7 @@ import { LabError } from "../../util/errors.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addOutputOptions, durationOption, parseDuration, parseSpeed } from "../cli/options.js";
-import { note } from "./running.js";
+import { requireRunning } from "./running.js";
 import { momentText, timersText } from "./time-text.js";
 
 const MAX_STEPS = 10_000;
@@ -69,8 +68,7 @@ function parseSteps(text: string): number {
 /** @throws LabError FAILED if the cluster does not run, or has a clock that cannot be held; TIMED_OUT if a condition is not met */
 async function hold(context: CliContext, { name: given }: Flags, operation: TimeOperation): Promise<void> {
   const name = given ?? (await clusterToJoin(context.env)) ?? DEFAULT_CLUSTER;
-  const state = await runningCluster(context, name, (text) => note(context, text));
-  if (state === undefined) throw new LabError("FAILED", `no cluster ${name} runs`, `Start it: ${upCommand(name)}`);
+  const state = await requireRunning(context, name, `Start it: ${upCommand(name)}`);
   using line = context.progress("the time moves");
   const answer = state.timeSocket && (await askTime(state.timeSocket, operation, context.signal));
   line.update("");
