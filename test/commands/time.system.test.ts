@@ -96,3 +96,25 @@ test("a cluster that does not run is named", async () => {
   assert.equal(code, 1);
   rmSync(home, { recursive: true, force: true });
 });
+
+test("the clock of a lab is held with --lab, and commands of the lab go on", async () => {
+  const home = newHome();
+  onTestFinished(async () => {
+    await runCliProcess(home, "learn", "stop");
+    rmSync(home, { recursive: true, force: true });
+  });
+  const none = await runCliProcess(home, "time", "pause", "--lab");
+  assert.match(none.stderr, /no lab with a clock of its own is played\nStart one: kubelab learn/);
+  const both = await runCliProcess(home, "time", "pause", "--lab", "--name", "x");
+  assert.equal(both.code, 2);
+  assert.equal((await runCliProcess(home, "learn", "start", "crash-loop", "--detach")).code, 0);
+  assert.equal((await runCliProcess(home, "time", "pause", "--lab")).code, 0);
+  const { code, stdout, stderr } = await runCliProcess(home, "time", "jump", "40s", "--lab", "--json");
+  assert.equal(code, 0, stderr);
+  const { passedMs, ran } = JSON.parse(stdout) as TimeAnswer;
+  assert.equal(passedMs, 40_000);
+  assert.ok(ran.some(({ wait }) => wait?.setBy === "renewInterval"));
+  // Its commands run in its process, whose clock stands still now: they must not follow it a second time.
+  const next = await runCliProcess(home, "learn", "next");
+  assert.equal(next.code, 0, next.stderr);
+});

@@ -63,6 +63,7 @@ export class MemoryPlace implements LabEnvironment, CommandRunner {
   readonly runner: CommandRunner = this;
   speed = 1;
   readonly canSetSpeed = true;
+  readonly jump = undefined;
   isClosed = false;
   keptCount = 0;
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { runningClusterNames } from "../../testbed/target/cluster-state.js";
 import { clusterToJoin, DEFAULT_CLUSTER, upCommand } from "../../testbed/target/target.js";
 import { parseCondition } from "../../testbed/time/condition.js";
 import type { TimeAnswer, TimeOperation } from "../../testbed/time/operation.js";
@@ -15,13 +16,12 @@ const MAX_STEPS = 10_000;
 /** `kubelab time pause | step | jump | until | timers | speed | resume`: holds the clock of an embedded cluster. */
 export function addTimeCommand(time: Command, context: CliContext): void {
   time.description(
-    "Holds the clock of a running `kubelab cluster up`. While it is paused, requests are answered, but no timer runs: time moves from one timer to the next when you say so, and only when all parts have done what they can.",
+    "Holds the clock of a running `kubelab cluster up`, or of a lab. While it is paused, requests are answered, but no timer runs: time moves from one timer to the next when you say so, and only when all parts have done what they can.",
   );
   const command = (name: string, description: string) =>
-    addOutputOptions(time.command(name).description(description)).option(
-      "--name <name>",
-      "name of the cluster (default: the one that other commands join)",
-    );
+    addOutputOptions(time.command(name).description(description))
+      .option("--name <name>", "name of the cluster (default: the one that other commands join)")
+      .option("--lab", "the cluster of the lab that is played in another terminal");
   const simple = (name: "pause" | "resume", description: string) =>
     command(name, description).action((flags: Flags) => hold(context, flags, { op: name }));
 
@@ -57,6 +57,7 @@ export function addTimeCommand(time: Command, context: CliContext): void {
 
 interface Flags {
   readonly name?: string;
+  readonly lab?: boolean;
 }
 
 function parseSteps(text: string): number {
@@ -66,8 +67,8 @@ function parseSteps(text: string): number {
 }
 
 /** @throws LabError FAILED if the cluster does not run, or has a clock that cannot be held; TIMED_OUT if a condition is not met */
-async function hold(context: CliContext, { name: given }: Flags, operation: TimeOperation): Promise<void> {
-  const name = given ?? (await clusterToJoin(context.env)) ?? DEFAULT_CLUSTER;
+async function hold(context: CliContext, flags: Flags, operation: TimeOperation): Promise<void> {
+  const name = await nameOf(context, flags);
   const state = await requireRunning(context, name, `Start it: ${upCommand(name)}`);
   using line = context.progress("the time moves");
   const answer = state.timeSocket && (await askTime(state.timeSocket, operation, context.signal));
@@ -88,6 +89,17 @@ async function hold(context: CliContext, { name: given }: Flags, operation: Time
       "Look at what it waits for: kubelab time timers. Or allow more: --limit 24h",
     );
   }
+}
+
+/** @throws LabError USAGE, FAILED unless one lab runs */
+async function nameOf({ env }: CliContext, { name, lab }: Flags): Promise<string> {
+  if (lab !== true) return name ?? (await clusterToJoin(env)) ?? DEFAULT_CLUSTER;
+  if (name !== undefined) throw new LabError("USAGE", "--lab and --name both choose the cluster", "Give one of them.");
+  const [only, ...others] = await runningClusterNames(env, (state) => state.isLab === true);
+  if (only === undefined)
+    throw new LabError("FAILED", "no lab with a clock of its own is played", "Start one: kubelab learn");
+  if (others.length === 0) return only;
+  throw new LabError("FAILED", `several labs are played: ${[only, ...others].join(", ")}`, "Name one with --name.");
 }
 
 function textOf({ op }: TimeOperation, answer: TimeAnswer): string {

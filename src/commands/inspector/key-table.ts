@@ -30,6 +30,21 @@ export function asAction<T>(trace: Trace, title: string, run: () => T): T {
   return trace.because({ causedBy: id }, run);
 }
 
+/** Performs a key's action, and reports what it did, or why it failed. */
+export async function runKey(trace: Trace, key: InspectorKey, signal: AbortSignal): Promise<void> {
+  try {
+    const did = await asAction(trace, key.label, () => key.run(signal));
+    if (did !== undefined) trace.emit({ kind: "note", text: did }, { actor: "user" });
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
+  }
+}
+
+export function keyButtons(keys: readonly InspectorKey[]): LiveKey[] {
+  return keys.map(({ key, short, label, isPossible }) => ({ key, short, label, enabled: isPossible?.() ?? true }));
+}
+
 /** The parts of a command that reading keys needs. */
 export interface KeyDeps {
   readonly stdin: ProcessStreams["stdin"];
@@ -59,13 +74,7 @@ export class InspectorKeys {
   async #press(pressed: string, signal: AbortSignal): Promise<void> {
     const found = this.keys.find(({ key }) => key === pressed);
     if (found === undefined) return this.show();
-    try {
-      const did = await asAction(this.trace, found.label, () => found.run(signal));
-      if (did !== undefined) this.trace.emit({ kind: "note", text: did }, { actor: "user" });
-    } catch (error) {
-      if (!(error instanceof LabError)) throw error;
-      this.trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });
-    }
+    await runKey(this.trace, found, signal);
   }
 
   /** Reports the table of keys. */
@@ -79,12 +88,7 @@ export class InspectorKeys {
 
   /** The keys as buttons. */
   get buttons(): LiveKey[] {
-    return this.keys.map(({ key, short, label, isPossible }) => ({
-      key,
-      short,
-      label,
-      enabled: isPossible?.() ?? true,
-    }));
+    return keyButtons(this.keys);
   }
 }
 

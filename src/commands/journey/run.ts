@@ -9,13 +9,16 @@ import type { TraceEvent } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { versionOf } from "../../trace/scope.js";
 import { ChildAbort } from "../../util/async/abort.js";
-import { SystemClock } from "../../util/clock.js";
+import { type Clock, SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
 import type { OutputOptions } from "../cli/options.js";
 import { inLanguage } from "../cli/result-language.js";
+import { withKeys } from "../cli/terminal-keys.js";
+import { InspectorKeys } from "../inspector/key-table.js";
+import { timeKeys } from "../inspector/time-keys.js";
 import { availableDeployment, type Goal, gonePod, gonePods, podsOf, runningPod } from "./goals.js";
 import { type JourneyManifest, manifestFromFile, manifestFromWord } from "./manifest.js";
 import { type Journey, journeyResult } from "./result.js";
@@ -60,7 +63,14 @@ export async function runJourney(context: CliContext, plan: JourneyPlan): Promis
   await trace.chapter("journey", async () => {
     const isPod = manifest.kind === "Pod";
     const start = (goal: Goal) => begin(client, goal, context.signal);
-    const wait = (goal: BegunGoal) => follow(client, manifest, goal, options.timeout, context.signal);
+    const keys = new InspectorKeys(timeKeys(clock, target.kind), trace);
+    const press = (key: string) => keys.press(key, context.signal);
+    const limits = { timeoutMs: options.timeout, clock };
+    const following = (goal: BegunGoal) => (signal: AbortSignal) => follow(client, manifest, goal, limits, signal);
+    const wait = (goal: BegunGoal) =>
+      keys.keys.length === 0
+        ? following(goal)(context.signal)
+        : withKeys(context.streams, context.signal, following(goal), press);
     const goal = await start(isPod ? runningPod(manifest) : availableDeployment(manifest));
     // If the servers run in another process, only watch events show the pods of a Deployment.
     const isApart = !isPod && target.kind !== "embedded";
@@ -171,12 +181,18 @@ async function follow(
   client: KubeClient,
   { kind, namespace, name }: JourneyManifest,
   { path, query, isReached, inWords }: BegunGoal,
-  timeoutMs: number,
+  { timeoutMs, clock }: { readonly timeoutMs: number; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<KubeObject> {
   using limit = new ChildAbort(signal);
-  // Uses the wall clock, because people wait in real time at any --speed.
-  const timer = new SystemClock().timer(timeoutMs, () => limit.abort());
+  const wall = new SystemClock();
+  // Uses the wall clock, because people wait in real time at any --speed. Who holds the time is still reading.
+  const begin = () =>
+    wall.timer(timeoutMs, () => {
+      if (clock instanceof SystemClock && clock.isPaused) timer = begin();
+      else limit.abort();
+    });
+  let timer = begin();
   let last = "no event of it arrived";
   try {
     for await (const { type, object } of client.watch(path, query, limit.signal)) {

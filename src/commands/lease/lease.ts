@@ -27,6 +27,9 @@ import {
   parseDuration,
   targetOptions,
 } from "../cli/options.js";
+import { hasKeys, readKeys } from "../cli/terminal-keys.js";
+import { InspectorKeys } from "../inspector/key-table.js";
+import { timeKeys } from "../inspector/time-keys.js";
 import { leaseStatus, withStatusAbove } from "./status.js";
 
 interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
@@ -94,10 +97,15 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
     const shown = { agent: node.agent, observer, clock, kubeVersion };
     const status = () => leaseStatus(shown);
     const above = withStatusAbove(context, status);
-    using _page = context.ui?.present({ tables: () => [status()] });
+    const keys = new InspectorKeys(timeKeys(clock, target.kind), trace);
+    const press = (key: string) => keys.press(key, context.signal);
+    using _page = context.ui?.present({ tables: () => [status()], keys: () => keys.buttons, press });
+    const isHeld = keys.keys.length > 0 && hasKeys(context.streams);
+    if (isHeld) keys.show();
     const session = { ...join, context: above, client, observer, node };
     await allUntilOneEnds(context.signal, [
       (signal) => trace.detached(() => observer.run(signal)),
+      ...(isHeld ? [(signal: AbortSignal) => readKeys(context.streams.stdin, press, signal)] : []),
       async (signal) => {
         if (isOutage) context.print(leaseResult(nodeName, await runOutage(session, options, signal)));
         else await keepReady(session, context, duration, signal);

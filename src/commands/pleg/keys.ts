@@ -10,7 +10,16 @@ import type { Clock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/sentences.js";
 import { readKeys } from "../cli/terminal-keys.js";
-import { asAction, type KeyDeps, keyLine, tableIn, withStatus } from "../inspector/key-table.js";
+import {
+  asAction,
+  type InspectorKey,
+  type KeyDeps,
+  keyButtons,
+  keyLine,
+  runKey,
+  tableIn,
+  withStatus,
+} from "../inspector/key-table.js";
 import { plegRecords } from "../inspector/pleg-records.js";
 import type { StatusTable } from "../inspector/status-table.js";
 import { KeyNumbers } from "./key-numbers.js";
@@ -65,10 +74,15 @@ export class LabKeys {
   /** the targets whose digits were shown */
   #told: ReadonlySet<string> = new Set();
 
-  /** Created in the scope for the facts of keys, because a request of the page has no scope. */
+  /**
+   * Created in the scope for the facts of keys, because a request of the page has no scope.
+   * @param others keys that act on no target
+   */
   constructor(
     readonly lab: LabRuntime,
     readonly trace: Trace,
+    readonly others: readonly InspectorKey[] = [],
+    readonly signal: AbortSignal = new AbortController().signal,
   ) {
     this.#scope = trace.keepScope().scope;
   }
@@ -87,7 +101,7 @@ export class LabKeys {
     const chosen = this.#chosen();
     const head = chosen === undefined ? "" : `${chosen.name}: `;
     const keys = this.lab.actions.filter(({ on }) => on === chosen?.kind);
-    return keyLine(keys, columns, head, say);
+    return keyLine([...keys, ...this.others], columns, head, say);
   }
 
   /** The things to select, and the actions on the selection. */
@@ -109,7 +123,12 @@ export class LabKeys {
       const enabled = action.on === "runtime" || this.#targetOf(action, chosen) !== undefined;
       return [{ key, short: action.short, label: action.label, enabled }];
     });
-    return [...targets.sort((a, b) => (a.key < b.key ? -1 : 1)), ...(beyond > 0 ? [next] : []), ...actions];
+    return [
+      ...targets.sort((a, b) => (a.key < b.key ? -1 : 1)),
+      ...(beyond > 0 ? [next] : []),
+      ...actions,
+      ...keyButtons(this.others),
+    ];
   }
 
   /** Performs a key's action; an unknown key shows the help. */
@@ -118,6 +137,8 @@ export class LabKeys {
   }
 
   async #press(key: string): Promise<void> {
+    const other = this.others.find((one) => one.key === key);
+    if (other !== undefined) return runKey(this.trace, other, this.signal);
     await this.look();
     if (/^[1-9]$/.test(key)) {
       this.#chooseNumber(key);
@@ -224,6 +245,7 @@ export class LabKeys {
     const beyond = all.length - rows.length;
     if (beyond > 0) rows.push(["Tab", `  the next one, of these and ${beyond} more`, ""]);
     const actions = this.lab.actions.map(({ key, label, on }) => [key, on, label]);
+    actions.push(...this.others.map(({ key, label }) => [key, "time", label]));
     this.trace.emit(
       {
         kind: "table",

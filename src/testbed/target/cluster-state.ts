@@ -184,12 +184,15 @@ function canConnect(url: URL): Promise<boolean> {
   });
 }
 
-/** The names of the running clusters. */
-export async function runningClusterNames(env: Env): Promise<readonly string[]> {
+/** The names of the running clusters. @param isWanted default: all */
+export async function runningClusterNames(
+  env: Env,
+  isWanted: (state: ClusterState) => boolean = () => true,
+): Promise<readonly string[]> {
   const running: string[] = [];
   for (const name of await clusterNames(env)) {
     const state = await readClusterState(env, name);
-    if (state !== undefined && (await isRunning(state))) running.push(name);
+    if (state !== undefined && isWanted(state) && (await isRunning(state))) running.push(name);
   }
   return running;
 }

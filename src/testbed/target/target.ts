@@ -225,9 +225,12 @@ export async function joinCluster(state: ClusterState, close?: () => Promise<voi
   return { ...joined, kubeconfigPath: state.kubeconfig, ...defined({ isLab: state.isLab }) };
 }
 
-/** Keeps this process on the cluster's clock, which somebody may hold. @returns undefined if the cluster's clock cannot be held */
-async function followCluster(clock: Clock, { timeSocket }: ClusterState): Promise<Disposable | undefined> {
-  if (timeSocket === undefined || !(clock instanceof SystemClock)) return undefined;
+/**
+ * Keeps this process on the cluster's clock, which somebody may hold.
+ * @returns undefined if the cluster's clock cannot be held, or is this process's own, as that of a lab's commands
+ */
+async function followCluster(clock: Clock, { timeSocket, pid }: ClusterState): Promise<Disposable | undefined> {
+  if (timeSocket === undefined || pid === process.pid || !(clock instanceof SystemClock)) return undefined;
   const { followClock } = await import("../time/follower.js");
   return followClock(clock, timeSocket);
 }

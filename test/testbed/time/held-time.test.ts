@@ -149,3 +149,18 @@ describe("time that is held", () => {
     await assert.rejects(time.jump(60_000, stop.signal), /enough/);
   });
 });
+
+test("two who hold one clock: it ends at the later of both times, and no timer runs twice", async () => {
+  const clock = new SystemClock();
+  const time = [new HeldTime(clock), new HeldTime(clock)];
+  clock.pause();
+  const startMs = clock.now();
+  let runs = 0;
+  const run = () => {
+    runs += 1;
+  };
+  for (let ms = 1_000; ms <= 10_000; ms += 1_000) clock.timer(ms, run);
+  await Promise.all(time.map((one, i) => one.jump([5_000, 8_000][i] ?? 0, new AbortController().signal)));
+  assert.equal(clock.now() - startMs, 8_000);
+  assert.equal(runs, 8);
+});

@@ -10,7 +10,7 @@ import type { StatusTable } from "../../inspector/status-table.js";
 import type { LearnContext } from "../context.js";
 import type { OtherInput, Question } from "./prompt.js";
 import { LabRenderer } from "./render.js";
-import { ACTIONS } from "./step-keys.js";
+import { ACTIONS, JUMP_KEY } from "./step-keys.js";
 import { WaitingLine } from "./waiting.js";
 
 /** What a page can choose beside the choices of a question. What opens on the terminal or leaves the lab is chosen there. */
@@ -39,6 +39,7 @@ export class LabPage implements LiveWindow, OtherInput {
   /** the step is shown once more, for another terminal */
   #isRepeated = false;
   #waiting = "";
+  #canJump = false;
   #mayStop = false;
   #asked: { readonly question: Question; readonly answer: (value: string) => void } | undefined;
   #press: ((key: string) => Promise<void>) | undefined;
@@ -154,9 +155,10 @@ export class LabPage implements LiveWindow, OtherInput {
     });
   }
 
-  /** Passes the keys that work during a wait to `press`, until the result is disposed of. */
-  during(press: (key: string) => Promise<void>): Disposable {
+  /** Passes the keys that work during a wait to `press`, until the result is disposed of. @param canJump see `LabJump` */
+  during(press: (key: string) => Promise<void>, canJump = false): Disposable {
     this.#press = press;
+    this.#canJump = canJump;
     return {
       [Symbol.dispose]: () => {
         this.#press = undefined;
@@ -171,7 +173,8 @@ export class LabPage implements LiveWindow, OtherInput {
     if (this.#asked === undefined) {
       if (this.#press === undefined || this.#waiting === "") return [];
       const stop = this.#mayStop ? [one("Escape", say("keyStop"), "\u001b")] : [];
-      return [...stop, ...["+", "-"].map((key) => one(key, say("keySpeed"), key))];
+      const jump = this.#canJump ? [one(JUMP_KEY, say("keyJump"), JUMP_KEY)] : [];
+      return [...jump, ...stop, ...["+", "-"].map((key) => one(key, say("keySpeed"), key))];
     }
     const { choices = [], keys = [] } = this.#asked.question;
     const rows = choices.filter((row) => "value" in row);

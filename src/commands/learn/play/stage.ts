@@ -20,7 +20,7 @@ import { withoutCode } from "./markdown.js";
 import { showPage } from "./page.js";
 import { choose, isPlain, type Question } from "./prompt.js";
 import type { LabReporter } from "./reporter.js";
-import { ACTIONS, stepKeys } from "./step-keys.js";
+import { ACTIONS, JUMP_KEY, stepKeys } from "./step-keys.js";
 
 export interface StageOptions extends Pick<OpenSession, "session" | "environment" | "written"> {
   readonly reporter: LabReporter;
@@ -85,7 +85,11 @@ export class Stage {
     const { say } = this.env;
     while (session.step !== undefined) {
       if (!session.isPresented) session.present();
-      reporter.keys = { speed: environment.canSetSpeed ? say("speedKeys") : "", stop: say("waitKeys") };
+      reporter.keys = {
+        speed: environment.canSetSpeed ? say("speedKeys") : "",
+        jump: environment.jump === undefined ? "" : say("jumpKey"),
+        stop: say("waitKeys"),
+      };
       if (!(await this.#step())) return false;
     }
     return true;
@@ -218,6 +222,7 @@ export class Stage {
     const signal = exam === undefined ? context.signal : AbortSignal.any([context.signal, exam.signal]);
     const press = async (key: string) => {
       if (key === ESC) return session.stopWaiting();
+      if (key === JUMP_KEY) return environment.jump?.ask();
       await this.#tried(async () => {
         const factor = await speedByKey(key, environment);
         if (factor !== undefined) reporter.stop();
@@ -228,7 +233,7 @@ export class Stage {
     await turns.run(async () => {
       // The automatic check may just have completed the task.
       if (session.step !== step) return;
-      using _waiting = page?.during(press);
+      using _waiting = page?.during(press, environment.jump !== undefined);
       const hasKeys = this.#shell === undefined && !isPlain(this.env);
       await (hasKeys ? withKeys(context.streams, signal, body, press) : body(signal));
     });

@@ -18,6 +18,9 @@ export const ACTIONS = {
   leave: ".leave",
 } as const;
 
+/** Lets a wait end without its real time. */
+export const JUMP_KEY = "j";
+
 export interface StepKeyOptions {
   readonly say: Say;
   readonly isExam: boolean;

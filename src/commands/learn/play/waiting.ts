@@ -9,6 +9,7 @@ type Waiting = LabMessage & { kind: "waiting" };
 /** Texts for the keys that work during a wait; "" for a key that does not. */
 export interface WaitKeys {
   readonly speed: string;
+  readonly jump: string;
   readonly stop: string;
 }
 
@@ -36,13 +37,13 @@ export class WaitingLine {
   #reportedSeen = "";
 
   /** shown after the text */
-  keys: WaitKeys = { speed: "", stop: "" };
+  keys: WaitKeys = { speed: "", jump: "", stop: "" };
 
   constructor(readonly env: LearnContext) {}
 
   update(message: Waiting): void {
     const { context, wall, say } = this.env;
-    const known = [this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
+    const known = [this.keys.jump, this.keys.speed, message.mayStop ? this.keys.stop : ""].filter((key) => key !== "");
     const keys =
       known.length === 0
         ? ""

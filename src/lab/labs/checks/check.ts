@@ -1,6 +1,7 @@
 import type { Clock } from "../../../util/clock.js";
 import { LabError } from "../../../util/errors.js";
 import type { Say } from "../../../util/i18n/catalogue.js";
+import type { LabJump } from "../environment/jump.js";
 import type { Check } from "../format/schema.js";
 import { type CheckView, evaluateLeaf, type Verdict } from "./leaf-check.js";
 import type { Observation } from "./observation.js";
@@ -22,24 +23,34 @@ function evaluateMembers(check: Check, view: CheckView, signal: AbortSignal): Pr
 /** The interval for repeating a check with `within`, in ms of the wall clock. */
 const ASK_AGAIN_MS = 50;
 
+/** The clocks of a waiting check. */
+export interface WaitTimes {
+  /** the lab's */
+  readonly clock: Clock;
+  /** the wall clock: limits how often a check runs when the lab's clock is fast */
+  readonly wall: Clock;
+  /** the least time to wait, in ms of the wall clock, for busy machines on which a fast clock runs ahead */
+  readonly patienceMs: number;
+  /** lets the wait end without its real time */
+  readonly jump?: Pick<LabJump, "wait" | "pass"> | undefined;
+}
+
 /** Reported while a check waits. */
 export type Waiting = (verdict: Verdict & { ok: false }, leftMs: number) => void;
 
 /**
  * Repeats a check until it holds, or until its `within` is over on the lab's clock.
- * @param times.wall the wall clock: limits how often a check runs when the lab's clock is fast
  * @param patience aborts when the caller stops waiting; the last result counts
- * @param times.patienceMs the least time to wait, in ms of the wall clock, for busy machines on which a fast clock runs
- * ahead
  */
 export async function evaluateWithin(
   check: Check,
   view: CheckView,
-  times: { readonly clock: Clock; readonly wall: Clock; readonly patienceMs: number },
+  times: WaitTimes,
   signal: AbortSignal,
   onWaiting?: Waiting,
   patience?: AbortSignal,
 ): Promise<Verdict> {
+  using _wait = times.jump?.wait();
   const limitMs = withinMs(check);
   const untilMs = times.clock.now() + limitMs;
   const patientUntilMs = times.wall.now() + (limitMs === 0 ? 0 : times.patienceMs);
@@ -49,7 +60,7 @@ export async function evaluateWithin(
     const isOver = leftMs <= 0 && times.wall.now() >= patientUntilMs;
     if (verdict.ok || isOver || patience?.aborted === true) return verdict;
     onWaiting?.(verdict, Math.max(0, leftMs));
-    await times.wall.sleep(ASK_AGAIN_MS, signal);
+    if (!(await times.jump?.pass(leftMs, signal))) await times.wall.sleep(ASK_AGAIN_MS, signal);
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../../../testbed/target/cluster-state.js";
 import { startEmbeddedControlPlane } from "../../../testbed/target/embedded-control-plane.js";
 import type { Target } from "../../../testbed/target/target.js";
+import { serveClock } from "../../../testbed/time/serve-clock.js";
 import { Disposables } from "../../../util/async/disposables.js";
 import { SystemClock } from "../../../util/clock.js";
 import { messageOf } from "../../../util/errors.js";
@@ -67,7 +68,16 @@ export async function openEmbeddedEnvironment(
     const controlPlane = apiServerPod?.first ?? (await startEmbeddedControlPlane(settings));
     if (apiServerPod === undefined) open.defer(() => controlPlane.close());
     const kubeconfig = clusterKubeconfig(context.env, clusterName);
-    const state = stateOf(options, { url: controlPlane.url, kubeconfig, clock: clock.reading });
+    const stop = new AbortController();
+    let isKnown = false;
+    const onMoved = async () => {
+      if (isKnown) await writeClusterState(context.env, state());
+    };
+    const held = await serveClock({ clock, random: context.random, trace }, controlPlane.admin, onMoved, stop.signal);
+    open.defer(async () => held[Symbol.asyncDispose]());
+    open.defer(async () => stop.abort());
+    const place = { url: controlPlane.url, kubeconfig, timeSocket: held.socket };
+    const state = () => stateOf(options, { ...place, clock: clock.reading, speed: clock.speed });
     const target = targetOf(controlPlane.admin, clusterName, kubeVersion);
     const nodes = await LabNodes.open(
       { context, clock, facts },
@@ -80,8 +90,12 @@ export async function openEmbeddedEnvironment(
         trace.emit({ kind: "error", message: messageOf(error) }, { actor: "apiserver", level: 0 });
       apiServerPod.follow(API_SERVER_NODE, (signal) => control.changes(signal), onFailure);
     }
-    await writeClusterFiles(context.env, state, controlPlane.admin);
-    open.defer(() => removeClusterState(context.env, clusterName));
+    await writeClusterFiles(context.env, state(), controlPlane.admin);
+    isKnown = true;
+    open.defer(async () => {
+      isKnown = false;
+      await removeClusterState(context.env, clusterName);
+    });
     const client = createClient(controlPlane.admin, {
       clock,
       trace: facts.reads,
@@ -91,7 +105,7 @@ export async function openEmbeddedEnvironment(
     open.defer(() => client.close());
     const setSpeed = async (factor: number) => {
       clock.setSpeed(factor);
-      await writeClusterState(context.env, { ...state, speed: factor, clock: clock.reading });
+      await onMoved();
     };
     const parts = {
       folder,
@@ -130,11 +144,11 @@ async function openApiServerPod(options: ControlPlaneOptions, folder: string): P
 }
 
 function stateOf(
-  { clusterName, speed, definition: { kubeVersion, nodes, verifyKubelets } }: EmbeddedEnvironmentOptions,
-  place: Pick<ClusterState, "url" | "kubeconfig" | "clock">,
+  { clusterName, definition: { kubeVersion, nodes, verifyKubelets } }: EmbeddedEnvironmentOptions,
+  place: Pick<ClusterState, "url" | "kubeconfig" | "clock" | "speed" | "timeSocket">,
 ): ClusterState {
   const own = { version: 1, name: clusterName, isLab: true, pid: process.pid } as const;
-  return { ...own, kubeVersion, speed, nodes, verifyKubelets, ...place };
+  return { ...own, kubeVersion, nodes, verifyKubelets, ...place };
 }
 
 function targetOf(admin: RestConfig, clusterName: string, kubeVersion: string): Target {

@@ -3,6 +3,7 @@ import type { Clock } from "../../../util/clock.js";
 import type { Say } from "../../../util/i18n/sentences.js";
 import type { Values } from "../format/variables.js";
 import type { LabFacts } from "./facts.js";
+import type { LabJump } from "./jump.js";
 import type { CommandResult, CommandRunner } from "./runner.js";
 
 export type InjectionArguments = Readonly<Record<string, string | number | boolean>>;
@@ -39,6 +40,8 @@ export interface LabEnvironment extends AsyncDisposable {
   /** speed of the lab's clock relative to the wall clock */
   readonly speed: number;
   readonly canSetSpeed: boolean;
+  /** ends waits without their real time; undefined on a real cluster, whose clock nobody holds */
+  readonly jump: LabJump | undefined;
   /** Changes the speed without a jump in time. @throws LabError USAGE on a real cluster */
   setSpeed(factor: number): Promise<void>;
   /** The trace of a part of the environment, such as `node-1`. @returns undefined for an unknown name */

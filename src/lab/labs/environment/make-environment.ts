@@ -8,6 +8,7 @@ import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
 import type { LabFacts } from "./facts.js";
 import { inject } from "./injections.js";
+import { LabJump } from "./jump.js";
 import type { LabNodes } from "./nodes.js";
 import { writePrograms } from "./programs.js";
 import { LabRunner } from "./shell-runner.js";
@@ -82,6 +83,7 @@ export async function makeEnvironment(
       return clock.speed;
     },
     canSetSpeed,
+    jump: canSetSpeed ? new LabJump(clock) : undefined,
     setSpeed,
     output: (name) => nodes.output(name),
     inject: (name, args, signal) =>

@@ -49,8 +49,7 @@ export class LabRuns implements AsyncDisposable {
 
   /** @param patience aborts when the caller stops waiting */
   check(check: Check, signal: AbortSignal, onWaiting?: Waiting, patience?: AbortSignal): Promise<Verdict> {
-    const { clock, wall, patienceMs } = this.environment;
-    return evaluateWithin(check, this.view(), { clock, wall, patienceMs }, signal, onWaiting, patience);
+    return evaluateWithin(check, this.view(), this.environment, signal, onWaiting, patience);
   }
 
   /** Calls `onChange` with the name of each background command that prints or ends, until the result is disposed of. */
