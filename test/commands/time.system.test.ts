@@ -114,7 +114,8 @@ test("the clock of a lab is held with --lab, and commands of the lab go on", asy
   const { passedMs, ran } = JSON.parse(stdout) as TimeAnswer;
   assert.equal(passedMs, 40_000);
   assert.ok(ran.some(({ wait }) => wait?.setBy === "renewInterval"));
-  // Its commands run in its process, whose clock stands still now: they must not follow it a second time.
+  assert.equal((await runCliProcess(home, "time", "resume", "--lab")).code, 0);
+  // Its commands run in its process, which has the clock: they must not follow it a second time.
   const next = await runCliProcess(home, "learn", "next");
   assert.equal(next.code, 0, next.stderr);
 });
