@@ -116,11 +116,9 @@ export class GenericPleg {
       const { relistPeriodMs } = this.#duration;
       // Rest as long as the relist took, however often relistSoon is called: on a busy node each relist is expensive.
       const restMs = Math.min(clock.now() - startMs, relistPeriodMs);
-      if (restMs > 0) await clock.sleep(restMs, signal);
-      await this.#waker.wait(clock, clock.now() + relistPeriodMs - restMs, signal, {
-        ...RELIST,
-        valueMs: relistPeriodMs,
-      });
+      const nowMs = clock.now();
+      const wait = { ...RELIST, valueMs: relistPeriodMs };
+      await this.#waker.wait(clock, nowMs + relistPeriodMs, signal, wait, nowMs + restMs);
     }
   }
 

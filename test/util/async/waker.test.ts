@@ -75,3 +75,20 @@ test("an aborted signal ends a wait before it begins, even after a wake", async 
   await settle();
   assert.equal(outcome, "before");
 });
+
+test("a wake during the rest ends the wait at the end of the rest; one timer with a purpose waits all the time", async () => {
+  const waits = () => {
+    outcome = "waiting";
+    const done = waker.wait(clock, START_MS + 1000, stop.signal, { what: "relist", setBy: "period" }, START_MS + 300);
+    void done.then(() => {
+      outcome = clock.now() - START_MS;
+    });
+  };
+  waker.wake();
+  waits();
+  await clock.advance(299);
+  assert.equal(outcome, "waiting");
+  waker.wake();
+  await clock.advance(1);
+  assert.equal(outcome, 300);
+});
