@@ -33,7 +33,7 @@ import { type InspectorKey, InspectorKeys, serveKeyTable } from "./key-table.js"
 import { kubeletTables } from "./kubelet-tables.js";
 import type { InspectorOptions } from "./options.js";
 import type { StatusTable } from "./status-table.js";
-import { timeKeys } from "./time-keys.js";
+import { futureOf, timeKeys } from "./time-keys.js";
 import { inspectorTrace, type LevelInInspector } from "./trace.js";
 
 /** An inspector with its running kubelet. */
@@ -136,6 +136,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       const window: LiveWindow = {
         tables: async () => withoutDoubles([status(), ...(await kubeletTables(inspector))]),
         keys: () => keys.buttons,
+        future: futureOf(clock, target.kind),
         press: (key) => keys.press(key, context.signal),
       };
       const loops: Loop[] = [

@@ -1,5 +1,6 @@
 import { HeldTime, type Passed } from "../../testbed/time/held-time.js";
-import { secondsText, timerText } from "../../testbed/time/timer-text.js";
+import { secondsText, timerCells, timerText } from "../../testbed/time/timer-text.js";
+import type { LiveFuture } from "../../trace/ui/live-protocol.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import type { InspectorKey } from "./key-table.js";
 
@@ -7,6 +8,8 @@ import type { InspectorKey } from "./key-table.js";
 const JUMP_MS = 10_000;
 /** The timers that a jump names; more would hide what they caused. */
 const NAMED = 3;
+/** The timers on the live page. */
+const SHOWN = 8;
 
 /**
  * The keys that hold the time of a window.
@@ -38,6 +41,25 @@ export function timeKeys(clock: Clock, kind: "embedded" | "joined" | "real" | un
       run: async (signal) => passedText(await time.jump(JUMP_MS, signal)),
     },
   ];
+}
+
+/** The next timers of a window's clock, for its live page. @param kind as for `timeKeys` */
+export function futureOf(
+  clock: Clock,
+  kind: "embedded" | "joined" | "real" | undefined,
+): (() => LiveFuture) | undefined {
+  if (kind !== "embedded" || !(clock instanceof SystemClock)) return undefined;
+  return () => {
+    const timers = clock.pending.filter(({ wait }) => wait !== undefined).slice(0, SHOWN);
+    return {
+      nowMs: clock.now(),
+      isPaused: clock.isPaused,
+      timers: timers.map((timer) => {
+        const [who = "", what = "", setBy = ""] = timerCells(timer);
+        return { dueMs: timer.dueMs, who, what, setBy };
+      }),
+    };
+  };
 }
 
 function passedText({ ms, ran }: Passed): string {

@@ -29,7 +29,7 @@ import {
 } from "../cli/options.js";
 import { hasKeys, readKeys } from "../cli/terminal-keys.js";
 import { InspectorKeys } from "../inspector/key-table.js";
-import { timeKeys } from "../inspector/time-keys.js";
+import { futureOf, timeKeys } from "../inspector/time-keys.js";
 import { leaseStatus, withStatusAbove } from "./status.js";
 
 interface LeaseCommandOptions extends Omit<JoinOptions, "approve" | "timeout"> {
@@ -99,7 +99,8 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
     const above = withStatusAbove(context, status);
     const keys = new InspectorKeys(timeKeys(clock, target.kind), trace);
     const press = (key: string) => keys.press(key, context.signal);
-    using _page = context.ui?.present({ tables: () => [status()], keys: () => keys.buttons, press });
+    const future = futureOf(clock, target.kind);
+    using _page = context.ui?.present({ tables: () => [status()], keys: () => keys.buttons, press, future });
     const isHeld = keys.keys.length > 0 && hasKeys(context.streams);
     if (isHeld) keys.show();
     const session = { ...join, context: above, client, observer, node };

@@ -39,7 +39,7 @@ import { stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
 import { serveKeyTable, withStatus } from "../inspector/key-table.js";
 import { kubeletTables } from "../inspector/kubelet-tables.js";
-import { timeKeys } from "../inspector/time-keys.js";
+import { futureOf, timeKeys } from "../inspector/time-keys.js";
 import { readConfiguration, readNode, reportConfiguration } from "./configuration.js";
 import { addContainerGcFlags, gcPolicyOf } from "./container-gc-flags.js";
 import { parseAddresses, parseBoolean, parseDomain, parseNodeLabels, parseOffset, parseTaints } from "./flags.js";
@@ -193,6 +193,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
     using _page = context.ui?.present({
       tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))],
       keys: () => keys.buttons,
+      future: futureOf(clock, target?.kind),
       press: (key) => keys.press(key, context.signal),
     });
     const { stdin } = context.streams;

@@ -16,7 +16,7 @@ import { addDurationOption, addOutputOptions, addUiOption, parseSpeed } from "..
 import { type Loop, printAtEnd, stay } from "../cli/stay.js";
 import { hasKeys } from "../cli/terminal-keys.js";
 import { addHttpOption } from "../inspector/options.js";
-import { timeKeys } from "../inspector/time-keys.js";
+import { futureOf, timeKeys } from "../inspector/time-keys.js";
 import { servePlegPage } from "./endpoints.js";
 import { LabKeys, serveKeys } from "./keys.js";
 import { checkOptions, type PlegCommandOptions, parseRelistPeriod } from "./plan.js";
@@ -81,7 +81,8 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
     const deps = { pleg, trace, runtime: `${runtimeName} ${runtimeVersion}`, lab };
     const { stdin } = context.streams;
     keys = lab && new LabKeys(lab, trace, timeKeys(clock, "embedded"), context.signal);
-    const window = plegWindow(pleg, lab, keys);
+    const future = futureOf(clock, lab === undefined ? "real" : "embedded");
+    const window = { ...plegWindow(pleg, lab, keys), future };
     await using _page = http === undefined ? undefined : await servePlegPage(deps, window, http);
     using _live = context.ui?.present(window);
     const loops: Loop[] = [(signal) => pleg.run(signal)];

@@ -31,6 +31,24 @@ export interface LiveEvents {
 /** The state that a command shows in addition to its facts. */
 export interface LiveState {
   readonly tables: readonly StateTable[];
+  readonly future?: LiveFuture;
+}
+
+/** Who waits for what on the command's clock, the next one first. */
+export interface LiveFuture {
+  /** Unix ms on that clock */
+  readonly nowMs: number;
+  readonly isPaused: boolean;
+  readonly timers: readonly FutureTimer[];
+}
+
+/** A timer that has not run yet. */
+export interface FutureTimer {
+  readonly dueMs: number;
+  readonly who: string;
+  readonly what: string;
+  /** `renewInterval = 10 s` */
+  readonly setBy: string;
 }
 
 /** One table of states: of PLEG's records, pod workers, nodes. */

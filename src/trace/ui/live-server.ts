@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { listenProblem } from "../../util/net/listen-problem.js";
 import type { Timer } from "../../util/timer.js";
@@ -11,12 +12,14 @@ import { FactHistory } from "./fact-history.js";
 import { factLine } from "./facts.js";
 import { LiveClient, message } from "./live-client.js";
 import { type LiveAccess, type LiveEndpoints, LiveExchange } from "./live-exchange.js";
-import type { LabView, LiveKey, StateTable } from "./live-protocol.js";
+import type { LabView, LiveFuture, LiveKey, StateTable } from "./live-protocol.js";
 
 /** The tables that a command shows on its live page, and the keys that a reader can press there. */
 export interface LiveWindow {
   readonly tables: () => readonly StateTable[] | Promise<readonly StateTable[]>;
   readonly keys?: () => readonly LiveKey[];
+  /** default: the command's clock cannot be held */
+  readonly future?: (() => LiveFuture) | undefined;
   readonly lab?: () => LabView;
   /** performs the key as the terminal does; reports the result, or the reason for a failure, as a fact */
   readonly press?: (key: string) => Promise<void>;
@@ -185,7 +188,10 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
     const window = this.#windows.at(-1);
     try {
       const tables = (await window?.tables()) ?? [];
-      this.#latest.state = message("state", { tables: tables.map(bounded) });
+      this.#latest.state = message("state", {
+        tables: tables.map(bounded),
+        ...defined({ future: window?.future?.() }),
+      });
       this.#latest.keys = message("keys", window?.keys?.() ?? []);
       // The text of a lab that is over stays.
       if (window?.lab !== undefined) this.#latest.lab = message("lab", window.lab());

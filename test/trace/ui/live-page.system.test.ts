@@ -222,4 +222,28 @@ browserSuite([], "the page of a running command", (suite) => {
     await page.getByRole("region", { name: "State" }).getByRole("table").waitFor();
     assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
   });
+
+  for (const [language, fact, name, row] of [
+    ["en", "a fact", "The next timers", "in 4.2 s kubelet node-1: renew the Lease (renewInterval = 10 s)"],
+    ["zh", "一件事实", "接下来的定时器", "4.2 秒后 kubelet node-1: 续租 Lease (renewInterval = 10 s)"],
+  ] as const) {
+    test(`the next timers are a list, each with a bar to the right of now, at 400 pixels (${language})`, async () => {
+      const live = await LiveServer.open({ port: 0, clock: new SystemClock() });
+      open.push(live);
+      const trace = new Trace(new FakeClock());
+      trace.addSink(live);
+      trace.emit({ kind: "note", text: fact }, { actor: "user" });
+      const wait = { who: "kubelet node-1", what: "renew the Lease", setBy: "renewInterval = 10 s" };
+      const timers = [wait, { ...wait, what: HOSTILE }].map((one, i) => ({ ...one, dueMs: 4_200 + i * 60_000 }));
+      live.present({ tables: () => [], future: () => ({ nowMs: 0, isPaused: false, timers }) });
+      const { page } = await suite.open(live.url, { width: 400, height: 800 });
+      const items = page.getByRole("region", { name }).getByRole("listitem");
+      await items.first().waitFor();
+      assert.equal((await items.allInnerTexts())[0]?.replace(/\s+/g, " ").trim(), row);
+      const widths = await items.evaluateAll((all) => all.map((one) => one.querySelector("span")?.style.width));
+      assert.deepEqual(widths, ["14%", "100%"]);
+      assert.equal(await page.locator("img").count(), 0);
+      assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+    });
+  }
 });

@@ -195,6 +195,17 @@ describe("events", () => {
     assert.equal(text.match(/event: state/g)?.length, 4);
   });
 
+  test("the next timers of a window's clock are a part of its state; others have none", async () => {
+    const { live } = await serve();
+    const timers = [{ dueMs: 9, who: "kubelet n1", what: "relist", setBy: "relistPeriod = 1 s" }];
+    const shown = live.present({ tables: () => [], future: () => ({ nowMs: 5, isPaused: true, timers }) });
+    const text = await follow(live, (all) => {
+      if (all.includes('"future"')) shown[Symbol.dispose]();
+      return all.split('"future"')[1]?.includes('"tables":[]}') === true;
+    });
+    assert.match(text, /"future":{"nowMs":5,"isPaused":true,"timers":\[{"dueMs":9,/);
+  });
+
   test("a long table is cut, and says so", async () => {
     const { live } = await serve();
     const rows = Array.from({ length: 203 }, (_, i) => [`row ${i}`]);

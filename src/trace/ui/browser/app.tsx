@@ -8,6 +8,7 @@ import { hasOwnMeaning } from "./keys.js";
 import { language, say } from "./language.js";
 import { PlotList } from "./list/plot-list.js";
 import { Sequence } from "./list/sequence.js";
+import { Future } from "./live/future.js";
 import { LabPanel } from "./live/lab/lab-panel.js";
 import type { Live } from "./live/live.js";
 import { KeyButtons, LiveStatus, StateTables } from "./live/live-bar.js";
@@ -58,6 +59,7 @@ export function App({ state, live }: AppProps) {
         {live !== undefined && lab !== undefined && <LabPanel live={live} lab={lab} />}
         <div class="left">
           {!isStory && <Timeline state={state} />}
+          {!isStory && live !== undefined && <Future live={live} />}
           {isStory ? <PlotList state={state} opened={isNarrow.value ? text : undefined} /> : <Sequence state={state} />}
           {hasStage && lab !== undefined && text[1]}
         </div>
@@ -68,6 +70,7 @@ export function App({ state, live }: AppProps) {
           <Player state={state} />
           <div class="below">
             {isStory && <Timeline state={state} />}
+            {isStory && live !== undefined && <Future live={live} />}
             {hasStage && lab === undefined && text[1]}
           </div>
         </div>

@@ -26,6 +26,7 @@ const SHOW_SHARE = 6;
 export class Live {
   readonly connection = signal<Connection>("connecting");
   readonly tables = signal<LiveState["tables"]>([]);
+  readonly future = signal<LiveState["future"]>(undefined);
   readonly keys: Signal<readonly LiveKey[]>;
   readonly lab = signal<LabView | undefined>(undefined);
   /** the number of facts that the page missed */
@@ -64,7 +65,11 @@ export class Live {
       this.leftOut.value += (JSON.parse(data) as LiveEvents["left-out"]).count;
     });
     on("state", (data) => {
-      this.tables.value = (JSON.parse(data) as LiveEvents["state"]).tables;
+      const { tables, future } = JSON.parse(data) as LiveEvents["state"];
+      batch(() => {
+        this.tables.value = tables;
+        this.future.value = future;
+      });
     });
     on("keys", (data) => {
       this.keys.value = JSON.parse(data) as LiveEvents["keys"];
@@ -81,6 +86,7 @@ export class Live {
       batch(() => {
         this.connection.value = "ended";
         this.keys.value = [];
+        this.future.value = undefined;
       });
     });
   }
