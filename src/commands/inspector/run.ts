@@ -132,7 +132,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
       const { runtime } = node;
       const inspector: OpenInspector = { context, clock, trace: ofNode, nodeName, parts, runtime, admin, fixture };
       const status = () => plan.status(inspector);
-      const keys = new InspectorKeys([...plan.keys(inspector), ...timeKeys(clock, target.kind)], trace);
+      const keys = new InspectorKeys([...plan.keys(inspector), ...timeKeys(clock, target.kind, options.cri)], trace);
       const window: LiveWindow = {
         tables: async () => withoutDoubles([status(), ...(await kubeletTables(inspector))]),
         keys: () => keys.buttons,

@@ -14,8 +14,13 @@ const SHOWN = 8;
 /**
  * The keys that hold the time of a window.
  * @param kind of its cluster: only a control plane of this process has its clock
+ * @param foreign a runtime of somebody else, which has a clock of its own
  */
-export function timeKeys(clock: Clock, kind: "embedded" | "joined" | "real" | undefined): readonly InspectorKey[] {
+export function timeKeys(
+  clock: Clock,
+  kind: "embedded" | "joined" | "real" | undefined,
+  foreign?: string,
+): readonly InspectorKey[] {
   if (kind !== "embedded" || !(clock instanceof SystemClock)) return [];
   const time = new HeldTime(clock);
   const pause = async () => {
@@ -23,6 +28,8 @@ export function timeKeys(clock: Clock, kind: "embedded" | "joined" | "real" | un
     else clock.pause();
     const next = (await time.settle()).timers.find(({ wait }) => wait !== undefined);
     if (!clock.isPaused) return "the time passes again";
+    if (foreign !== undefined)
+      return `the time stands still, but not for ${foreign}: it has no clock to hold, and runs in real time`;
     if (next === undefined) return "the time stands still";
     return `the time stands still; in ${secondsText(next.dueMs - clock.now())} ${timerText(next)}`;
   };

@@ -188,7 +188,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
       trace,
       admin: client,
       folder: plan.folder,
-      time: timeKeys(clock, target?.kind),
+      time: timeKeys(clock, target?.kind, cri),
     });
     using _page = context.ui?.present({
       tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))],

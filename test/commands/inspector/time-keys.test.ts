@@ -26,3 +26,11 @@ test("the page's timers are those with a purpose, the next one first, and only o
   }
   assert.equal(futureOf(new FakeClock(), "embedded"), undefined);
 });
+
+test("a runtime of somebody else is named, because it runs on in real time", async () => {
+  const [pause] = timeKeys(new SystemClock(), "embedded", "unix:///run/containerd/containerd.sock");
+  assert.equal(
+    await pause?.run(new AbortController().signal),
+    "the time stands still, but not for unix:///run/containerd/containerd.sock: it has no clock to hold, and runs in real time",
+  );
+});
