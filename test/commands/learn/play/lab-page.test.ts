@@ -76,6 +76,21 @@ test("a question that the terminal has answered is gone, and a wait takes Esc on
   assert.match(lab.lab().waiting, /9 s left, waiting for: a node; now: none/);
 });
 
+test("a wait on a clock that can be held has a button that jumps there, another has none", async () => {
+  for (const canJump of [true, false]) {
+    const lab = page();
+    const pressed: string[] = [];
+    using _wait = lab.during(async (key) => void pressed.push(key), canJump);
+    lab.tell({ kind: "waiting", want: "a node", seen: "none", leftMs: 9000, mayStop: true });
+    assert.equal(
+      lab.keys().some(({ short }) => short === say("keyJump")),
+      canJump,
+    );
+    await lab.press("j");
+    assert.deepEqual(pressed, canJump ? ["j"] : []);
+  }
+});
+
 test("a page shows a session's steps, and what each has shown; a step that is shown again stays as it is", async () => {
   const lab = page();
   const session = new LabSession(await tinyLab(TINY_YAML), new MemoryPlace(), {
