@@ -14,7 +14,7 @@ import { OwnNode } from "../../testbed/node/temporary-node.js";
 import { openAdminKubeconfig } from "../../testbed/target/admin-kubeconfig.js";
 import { networkFolderOf } from "../../testbed/target/running-cluster.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
-import { KEYS_RULE } from "../../trace/story/rules.js";
+import { keysRule } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import type { Trace } from "../../trace/trace.js";
 import type { LiveWindow } from "../../trace/ui/live-server.js";
@@ -90,7 +90,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
     await checkRuntime(context, options);
     await using target = await context.openTarget(command, targetOptions(options));
     const { clock, trace } = context.session({});
-    using _story = tellStory(trace, KEYS_RULE);
+    using _story = tellStory(trace, keysRule(`the kubelet of ${nodeName} starts`));
     await trace.chapter(command, async () => {
       const quiet = quieterTrace(trace, 2);
       const ofNode = traceOfNode(trace, nodeName);

@@ -10,7 +10,7 @@ import { openAdminKubeconfig } from "../../testbed/target/admin-kubeconfig.js";
 import { isOwnServer, networkFolderOf } from "../../testbed/target/running-cluster.js";
 import type { Target } from "../../testbed/target/target.js";
 import type { Ctx } from "../../trace/ctx.js";
-import { KEYS_RULE } from "../../trace/story/rules.js";
+import { keysRule } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import { quieterTrace, traceOfNode } from "../../trace/view.js";
 import { untilAborted } from "../../util/async/concurrency.js";
@@ -142,7 +142,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
   await using opened = await openJoinTarget(context, "node", plan, options);
   const { target, trace, kubeVersion } = opened;
   const clock = machineClock(opened.clock, options.clockOffset);
-  using _story = tellStory(trace, KEYS_RULE);
+  using _story = tellStory(trace, keysRule(`node ${plan.nodeName} joins`));
   await trace.chapter("node", async () => {
     const configuration = kubeVersion === assumed ? early : await readConfiguration(context, options, kubeVersion);
     await reportConfiguration(configuration, trace);

@@ -4,7 +4,7 @@ import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
 import { NODE_NAME } from "../../testbed/fixtures/request-trace.js";
 import { Pleg } from "../../testbed/pleg/pleg.js";
 import { openRuntime } from "../../testbed/pleg/runtime-target.js";
-import { KEYS_RULE } from "../../trace/story/rules.js";
+import { keysRule } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import { traceOfNode } from "../../trace/view.js";
 import { SystemClock } from "../../util/clock.js";
@@ -74,7 +74,7 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const causeOf = (id: string) => keys?.causeOf(id);
   const pleg = new Pleg({ service, clock, trace, causeOf }, { kubeVersion, evented, ...period });
   const startMs = clock.now();
-  using _story = tellStory(trace, KEYS_RULE);
+  using _story = tellStory(trace, keysRule("the first relist"));
   const watch = async () => {
     const { runtimeName, runtimeVersion } = client.version;
     const { lab } = target;

@@ -26,14 +26,46 @@ export const HOPS_RULE: StoryRule = {
   roleOf: ({ kind, level }) => (level <= 1 && kind !== "note" && kind !== "frame" ? "step" : undefined),
 };
 
-/** The last key of a window, or what a kubelet observed, and what followed: the window's own topic included. */
-export const KEYS_RULE: StoryRule = {
-  begins: (event) => {
-    if (event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL) return { title: event.title };
-    return event.kind === "decision" && event.origin === "observed" ? { title: event.what } : undefined;
-  },
-  roleOf: (event) => (event.kind === "decision" && event.level <= 1 ? "step" : roleInLife(event)),
-};
+/**
+ * The start of a kubelet or of PLEG, until the last key of a window, or what a kubelet observed, and what followed: the window's own topic
+ * included.
+ * @param start the title of the first story
+ */
+export function keysRule(start: string): StoryRule {
+  let phase: "before" | "start" | "keys" = "before";
+  return {
+    begins: (event) => {
+      const isKey = event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL;
+      if (isKey || (event.kind === "decision" && event.origin === "observed")) {
+        phase = "keys";
+        return { title: isKey ? event.title : event.what };
+      }
+      if (phase !== "before" || !isStart(event)) return undefined;
+      phase = "start";
+      return { title: start };
+    },
+    joins: ({ actor }) => phase === "start" && actor === "kubelet",
+    roleOf: (event) => {
+      if (phase === "start" && event.pod === undefined) return roleInStart(event);
+      return event.kind === "decision" && event.level <= 1 ? "step" : roleInLife(event);
+    },
+  };
+}
+/** In a window, how the node joined is no topic. */
+function isStart({ kind, actor, level, causedBy, ...event }: TraceEvent): boolean {
+  if (kind !== "step" || actor !== "kubelet" || causedBy !== undefined) return false;
+  return level <= 1 || ("upstream" in event && event.upstream?.func === "Run");
+}
+
+const REPEATED = new Set(["relist", "InitializeTLS", "sync"]);
+
+/** The steps of a start, and the first pods that each source has. */
+function roleInStart(event: TraceEvent): Role {
+  const func = "upstream" in event ? event.upstream?.func : undefined;
+  if (event.kind === "step") return event.level <= 2 && !REPEATED.has(func ?? "") ? "step" : undefined;
+  return isDecided(event) || (event.kind === "decision" && func === "Merge") ? "step" : undefined;
+}
+
 /** Terminals show what a key did, not the key. */
 export const KEY_LEVEL = 3;
 

@@ -15,6 +15,8 @@ export interface StoryRule {
     event: TraceEvent,
     chain: () => readonly TraceEvent[],
   ): { title: string; first?: TraceEvent | undefined } | undefined;
+  /** Whether a fact without a cause belongs to the story that is told. Default: none does. */
+  joins?(event: TraceEvent): boolean;
   /** default: what an object's life consists of */
   roleOf?(event: TraceEvent): Role;
 }
@@ -81,7 +83,8 @@ class StoryTeller implements TraceSink {
 
   #settle(event: TraceEvent, cause: Known | undefined): void {
     const atMs = Math.max(startMs(event), cause?.atMs ?? 0);
-    const known: Known = { event, cause, atMs, depth: (cause?.depth ?? 0) + 1, story: cause?.story, isTold: false };
+    const story = cause === undefined && this.rule.joins?.(event) === true ? this.#telling : cause?.story;
+    const known: Known = { event, cause, atMs, depth: (cause?.depth ?? 0) + 1, story, isTold: false };
     if (cause !== undefined && isEffect(event, cause.event)) this.#explain(cause, event);
     keep(this.#known, event.id, known);
     this.#begin(known);

@@ -7,7 +7,7 @@ import { LabError, messageOf } from "../../util/errors.js";
 import { listenProblem } from "../../util/net/listen-problem.js";
 import type { Timer } from "../../util/timer.js";
 import type { TraceEvent } from "../events.js";
-import { CAUSES_LEVEL, type Level, type TraceSink } from "../trace.js";
+import { CAUSES_LEVEL, LEVELS, type Level, type TraceSink } from "../trace.js";
 import { FactHistory } from "./fact-history.js";
 import { factLine } from "./facts.js";
 import { LiveClient, message } from "./live-client.js";
@@ -62,7 +62,9 @@ const TOKEN_BYTES = 16;
  * facts, tables and keys.
  */
 export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
-  readonly level: Level;
+  /** Stories are told for pages, also those of quieter facts. */
+  readonly level = LEVELS.story;
+  readonly #factLevel: Level;
   readonly token: string | undefined;
   readonly endpoints: LiveEndpoints | undefined;
   readonly #clock: Clock;
@@ -87,7 +89,7 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
 
   private constructor({ clock, level = CAUSES_LEVEL, history = new FactHistory(), endpoints }: LiveServerOptions) {
     this.#clock = clock;
-    this.level = level;
+    this.#factLevel = level;
     this.#history = history;
     this.endpoints = endpoints;
     this.token = endpoints === undefined ? randomBytes(TOKEN_BYTES).toString("base64url") : undefined;
@@ -137,7 +139,8 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
   }
 
   write(event: TraceEvent): void {
-    if (!this.#isClosed && event.level <= this.level) this.#history.push(factLine(event));
+    const isShown = event.kind === "story" || event.level <= this.#factLevel;
+    if (!this.#isClosed && isShown) this.#history.push(factLine(event));
   }
 
   get hasRoom(): boolean {

@@ -169,6 +169,31 @@ browserSuite([], "the page of a running command", (suite) => {
     assert.deepEqual(complaints, []);
   });
 
+  test("a live page goes to the story that a key begins, until its reader chooses another view", async () => {
+    const { live, trace } = await serve();
+    const { page, complaints } = await suite.open(live.url);
+    await status(page, "live");
+    const tell = (title: string) => {
+      const { id } = trace.emit({ kind: "step", title }, { actor: "user", level: 3 });
+      trace.emit({ kind: "story", title, steps: [{ fact: id, text: title }] }, { actor: "user", level: 4 });
+    };
+    tell("kill it");
+    await page.getByRole("option", { name: "1. user kill it" }).waitFor();
+    assert.match(await page.getByRole("region", { name: "Step", exact: true }).innerText(), /^1 user kill it/);
+    tell("start it");
+    await page.getByRole("option", { name: "1. user start it" }).waitFor();
+    await page.getByRole("button", { name: "Everything" }).click();
+    tell("remove it");
+    await rows(page).filter({ hasText: "remove it" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Everything" }).getAttribute("aria-pressed"), "true");
+    // Facts of that level that are no story stay out of a live page.
+    trace.emit({ kind: "note", text: "quiet" }, { actor: "user", level: 4 });
+    trace.emit({ kind: "note", text: "loud" }, { actor: "user" });
+    await rows(page).filter({ hasText: "loud" }).waitFor();
+    assert.equal(await rows(page).filter({ hasText: "quiet" }).count(), 0);
+    assert.deepEqual(complaints, []);
+  });
+
   test("the picture shows the cluster now, and messages as they come", async () => {
     const { live, trace } = await serve();
     const { page, complaints } = await suite.open(live.url);

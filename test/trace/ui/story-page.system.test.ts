@@ -190,4 +190,22 @@ browserSuite([], "a trace that tells a story", (suite) => {
       assert.ok(Number(sizes) >= 12, `${sizes} px`);
     });
   }
+
+  test("arrow keys walk the steps also from a button, and a search keeps only what it found", async () => {
+    const { page } = await open();
+    await page.getByRole("button", { name: "Next step" }).click();
+    await page.keyboard.press("ArrowDown");
+    assert.match(await strip(page).innerText(), /^3 /);
+    await page.getByRole("searchbox").fill("chooses");
+    assert.deepEqual(await rows(page).locator(".number").allInnerTexts(), ["2"]);
+  });
+
+  test("on a phone the buttons of the timeline do not cover its axis", async () => {
+    const { page } = await open(toldFacts(), { width: 400, height: 800 });
+    const [zoom, canvas] = [
+      await page.locator(".zoom").boundingBox(),
+      await page.locator(".timeline canvas").boundingBox(),
+    ];
+    assert.ok(zoom !== null && canvas !== null && zoom.y >= canvas.y + canvas.height - 1);
+  });
 });

@@ -115,10 +115,11 @@ function Head({ state, live }: AppProps) {
   // The command's own note; other notes may come before it.
   const notes = story.steps.filter(({ event }) => event.kind === "note" && event.actor === "user");
   const titles = notes.map(({ event }) => titleOf(event));
-  const title = (titles.find((text) => text.startsWith("kubelab ")) ?? titles[0] ?? say("a trace")).replace(
+  const ofCommand = (titles.find((text) => text.startsWith("kubelab ")) ?? titles[0] ?? say("a trace")).replace(
     "kubelab ",
     "",
   );
+  const title = live?.lab.value?.title ?? ofCommand;
   return (
     <header>
       <div class="words">

@@ -2,7 +2,8 @@ import type { PageState } from "./state.js";
 
 const PAGE_ROWS = 12;
 /** Where keys mean something else. */
-const OWN_KEYS = "input, select, textarea, summary, button, a";
+const OWN_KEYS = "input, select, textarea";
+const PRESSED_BY_KEYS = "summary, button, a";
 
 /** Handles the page's keys; see the footer. */
 export function handleKeys(state: PageState, event: KeyboardEvent): void {
@@ -13,6 +14,7 @@ export function handleKeys(state: PageState, event: KeyboardEvent): void {
     return;
   }
   if (target.closest(OWN_KEYS) !== null) return;
+  if (/^(?:Enter| )$/.test(event.key) && target.closest(PRESSED_BY_KEYS) !== null) return;
   const act = actionFor(state, event.key, target.closest(".side") === null);
   if (act === undefined) return;
   event.preventDefault();

@@ -1,3 +1,4 @@
+import type { TraceEvent } from "../../events.js";
 import { parseBodies } from "../facts.js";
 import kinds from "./content/kinds.json" with { type: "json" };
 import { english } from "./language.js";
@@ -22,8 +23,15 @@ export function messageName(step: Step, node?: string): string {
     case "state":
       return english(event.what) === "deleted" ? `delete ${event.subject}` : event.subject;
     default:
-      return "";
+      return proxiedTo(event) ?? "";
   }
+}
+
+/** The request that the API server passes on to a kubelet: `POST /exec/default/web/app`; undefined for another fact. */
+export function proxiedTo(event: TraceEvent): string | undefined {
+  if (event.kind !== "decision" || event.upstream?.file.endsWith("pod/rest/subresources.go") !== true) return undefined;
+  const [, method, path] = /(GET|POST) https?:\/\/[^/\s]+([^?\s]+)/.exec(event.what) ?? [];
+  return method === undefined ? undefined : `${method} ${path}`;
 }
 
 const RESOURCE_PATH =

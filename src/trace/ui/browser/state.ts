@@ -89,6 +89,8 @@ export class PageState {
   /** the origins of the repeats whose occurrences are all shown */
   readonly opened = signal<ReadonlySet<Step>>(new Set());
   readonly isPictureShown = signal(true);
+  /** the reader has not chosen a view: a live page goes to each new story */
+  #isViewFree = true;
   /** the picture shows the present, independent of the selection */
   readonly isFollowing = signal(false);
   /** what has just happened, for the dots of the picture */
@@ -145,7 +147,8 @@ export class PageState {
     // A search finds only what rows show.
     const source = { steps, textOf: (step: Step) => plotText(plot, step) ?? story.textOf(step) };
     const selected = this.selected.value;
-    const isSelected = (step: Step) => step === selected;
+    // A search shows only what it found.
+    const isSelected = (step: Step) => step === selected && this.filter.value.search === "";
     if (this.isChainOnly.value && selected !== undefined) {
       const chain = this.chain.value.all;
       const filter = { ...NO_FILTER, pod: this.filter.value.pod };
@@ -198,8 +201,7 @@ export class PageState {
   /** the chosen one, else that of the command, else that of the selected step; undefined for a trace without chapters */
   readonly shownChapter = computed<Chapter | undefined>(() => {
     const { scene, now } = this.picture.value;
-    const main = now.main !== undefined && now.models.has(now.main) ? now.main : undefined;
-    return this.chosenChapter.value ?? main ?? scene.latest ?? now.latest;
+    return this.chosenChapter.value ?? now.main ?? scene.latest ?? now.latest;
   });
 
   /** The first facts of a file, while the browser still reads. */
@@ -234,7 +236,11 @@ export class PageState {
 
   /** Shows what was received. */
   show(): void {
-    this.revision.value++;
+    batch(() => {
+      this.revision.value++;
+      const isFree = this.isFollowing.value && this.#isViewFree;
+      if (isFree && this.plot.value !== undefined) this.view.value = "story";
+    });
   }
 
   /** Forgets the earliest facts if there are more than `most`. @returns how many */
@@ -258,7 +264,9 @@ export class PageState {
   follow(isFollowing: boolean): void {
     batch(() => {
       this.isFollowing.value = isFollowing;
-      if (isFollowing) this.isPlaying.value = false;
+      if (!isFollowing) return;
+      this.isPlaying.value = false;
+      this.plotTitle.value = undefined;
     });
   }
 
@@ -303,6 +311,7 @@ export class PageState {
   /** Changes what the list shows. The selected step stays. */
   look(view: View): void {
     batch(() => {
+      this.#isViewFree = view === "story";
       this.isChainOnly.value = false;
       this.view.value = view;
       const plot = this.plot.value;

@@ -101,11 +101,11 @@ function MarkView({ mark: { title, text, code, tone } }: { readonly mark: Mark }
 
 /** An address breaks between its parts, so that its words stay whole. */
 function breakable(code: string) {
-  return code.split(/(?<=[/?&,])/).map((part, i) => (
-    <>
-      {i > 0 && <wbr />}
+  return code.split(/(?<=[/?&=])/).map((part, i) => (
+    <span key={i}>
       {part}
-    </>
+      <wbr />
+    </span>
   ));
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { say } from "../language.js";
 import type { PageState } from "../state.js";
 import { BlockView } from "./blocks.js";
+import type { Block } from "./chapter.js";
 import { CHAPTERS } from "./registry.js";
 
 /** The chapter's idea as a picture, at the selected moment. It keeps its size, and scrolls to where things stand. */
@@ -11,17 +12,20 @@ export function ChapterPanel({ state }: { readonly state: PageState }) {
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const [field, current] = [body.current, body.current?.querySelector<HTMLElement>("[data-current]")];
+    if (!field || !current) return;
     // Not scrollIntoView: it would move the page too.
-    if (field && current)
-      field.scrollTop = Math.max(0, current.offsetTop + current.offsetHeight + 8 - field.clientHeight);
+    const hiddenPx = current.getBoundingClientRect().bottom + 8 - field.getBoundingClientRect().bottom;
+    field.scrollTop = Math.max(0, field.scrollTop + hiddenPx);
   });
   if (shown === undefined) return null;
   const at = { nowMs: after?.event.atMs ?? state.story.endMs, cluster: scene.cluster, ever, event: after?.event };
-  const blocks = shown.draw(scene.models.get(shown), now.models.get(shown), at);
+  const nothing: Block = { kind: "line", text: say("Nothing of this chapter has happened yet."), tone: "ahead" };
+  const whole = now.models.get(shown);
+  const blocks = whole === undefined ? [nothing] : shown.draw(scene.models.get(shown), whole, at);
   return (
     <section class="chapter" aria-label={say(shown.title)}>
       <fieldset class="group" aria-label={say("Chapters")}>
-        {CHAPTERS.filter((one) => now.models.has(one)).map((one) => (
+        {CHAPTERS.filter((one) => one === shown || now.models.has(one)).map((one) => (
           <button
             key={one.id}
             type="button"

@@ -27,7 +27,7 @@ const MAX_SLOTS = 12;
 export const podWorkers: Chapter<ReadonlyMap<string, Worker>> = {
   id: "pod-workers",
   title: "Pod workers",
-  commands: ["pod-worker"],
+  commands: ["pod-worker", "static-pod", "pod-manager"],
   read(model, event) {
     const func = funcIn(event, "pkg/kubelet/pod_workers.go");
     if (event.pod === undefined || func === undefined) return model;

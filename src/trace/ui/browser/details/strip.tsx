@@ -6,7 +6,8 @@ import { UpstreamLink } from "./details.js";
 
 /** What the selected step is, in one sentence, and why; links to what explains it. */
 export function Strip({ state }: { readonly state: PageState }) {
-  const step = state.selected.value;
+  const latest = state.isFollowing.value && state.view.value === "story" ? state.plot.value?.steps.at(-1) : undefined;
+  const step = latest?.step ?? state.selected.value;
   if (step === undefined) return <Welcome state={state} />;
   const { event } = step;
   const told = state.plot.value?.byStep.get(step);

@@ -21,6 +21,10 @@ export function PlotList({ state, opened }: PlotListProps) {
   useEffect(() => {
     list.current?.querySelector(".selected")?.scrollIntoView({ block: "nearest" });
   }, [selected]);
+  const isFollowing = state.isFollowing.value;
+  useEffect(() => {
+    if (isFollowing && list.current !== null) list.current.scrollTop = list.current.scrollHeight;
+  });
   const rows = state.rows.value.flatMap((step) => plot?.byStep.get(step) ?? []);
   return (
     <section class="plot" aria-label={say("Story")}>

@@ -1,3 +1,4 @@
+import { proxiedTo } from "../message-name.js";
 import type { Step } from "../step.js";
 import { isBad } from "../words.js";
 import { isWrite, keyOf } from "./things.js";
@@ -17,6 +18,8 @@ const STORAGE = keyOf({ kind: "storage", name: "" });
 export function messageOf(step: Step): Message | undefined {
   const { event, lane, target } = step;
   if (isWrite(step)) return { from: lane.key, to: STORAGE, kind: "write", isBad: false };
+  // The API server reports its request to a kubelet as a decision.
+  if (proxiedTo(event) !== undefined) return { from: lane.key, to: "kubelet", kind: "request", isBad: false };
   if (target === undefined || target === lane) return undefined;
   switch (event.kind) {
     case "watch":

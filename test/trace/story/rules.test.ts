@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { runInScope } from "../../../src/trace/scope.js";
+import { KEY_LEVEL, keysRule } from "../../../src/trace/story/rules.js";
+import { tellStory } from "../../../src/trace/story/teller.js";
+import { FakeClock } from "../../support/fake-clock.js";
+import { recordingTrace } from "../../support/trace.js";
+
+const kubelet = { actor: "kubelet", level: 2 } as const;
+const upstream = (func: string) => ({ upstream: { file: "pkg/kubelet/kubelet.go", func } });
+
+test("a window without a key tells its start; the first key begins another story", async () => {
+  const { trace, events } = recordingTrace(new FakeClock());
+  const story = tellStory(trace, keysRule("the kubelet of n1 starts"));
+  trace.emit({ kind: "step", title: "Load the key", ...upstream("LoadClientCert") }, kubelet);
+  const run = trace.emit({ kind: "step", title: "Start the kubelet of n1", ...upstream("Run") }, kubelet);
+  trace.emit({ kind: "step", title: "Report n1 Ready", ...upstream("tryUpdate") }, { ...kubelet, causedBy: run.id });
+  trace.emit({ kind: "step", title: "Relist 1", ...upstream("relist") }, kubelet);
+  // A source of pods has no cause, and what follows from it belongs to the start.
+  const added = trace.emit(
+    { kind: "decision", what: "ADD from file: [default/web]", why: "w", ...upstream("Merge") },
+    kubelet,
+  );
+  runInScope({ pod: "default/web" }, () =>
+    trace.emit(
+      { kind: "decision", what: "default/web: create sandbox", why: "w", ...upstream("computePodActions") },
+      { ...kubelet, causedBy: added.id },
+    ),
+  );
+  await Promise.resolve();
+  trace.emit({ kind: "step", title: "add a pod" }, { actor: "user", level: KEY_LEVEL });
+  trace.emit({ kind: "decision", what: "ADD from api: []", why: "late", ...upstream("Merge") }, kubelet);
+  story[Symbol.dispose]();
+  const told = events.flatMap((event) =>
+    event.kind === "story" ? event.steps.map(({ text }) => `${event.title}: ${text}`) : [],
+  );
+  assert.deepEqual(told, [
+    "the kubelet of n1 starts: Start the kubelet of n1",
+    "the kubelet of n1 starts: ADD from file: [default/web]",
+    "the kubelet of n1 starts: Report n1 Ready",
+    "the kubelet of n1 starts: decides: create sandbox",
+    "add a pod: add a pod",
+  ]);
+});
