@@ -1,5 +1,5 @@
 import type { TraceEvent } from "../events.js";
-import { roleInLife } from "./roles.js";
+import { type Role, roleInLife } from "./roles.js";
 import { storyStep } from "./step.js";
 import type { StoryRule } from "./teller.js";
 

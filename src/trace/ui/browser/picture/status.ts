@@ -39,6 +39,10 @@ function containerTone(state: string): Tone {
 /** A pod's states by the facts: the API, the pod worker and the runtime may disagree for a while. */
 export function podStatus(pod: Pod): Status {
   const containers = [...pod.containers.values()].map(containerStatus);
+  const isRunning = containers.length > 0 && containers.every(({ tone }) => tone === "good");
+  // The kubelet reports a phase later than its runtime starts the containers.
+  const isLate = isRunning && pod.phase === "Pending" && pod.worker !== "terminating";
+  if (isLate && pod.isInApi !== false) return { tone: "good", words: "running, not reported yet" };
   const words = podWords(pod);
   const tone = podTone(pod, containers);
   return { tone, words: words.filter(Boolean).join(", ") || (tone === "good" ? "running" : "") };
