@@ -35,10 +35,10 @@ export function keysRule(start: string): StoryRule {
   let phase: "before" | "start" | "keys" = "before";
   return {
     begins: (event) => {
-      const isKey = event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL;
-      if (isKey || (event.kind === "decision" && event.origin === "observed")) {
+      const title = actionOf(event);
+      if (title !== undefined) {
         phase = "keys";
-        return { title: isKey ? event.title : event.what };
+        return { title };
       }
       if (phase !== "before" || !isStart(event)) return undefined;
       phase = "start";
@@ -51,6 +51,12 @@ export function keysRule(start: string): StoryRule {
     },
   };
 }
+/** What a key does, or what a kubelet observed. */
+function actionOf(event: TraceEvent): string | undefined {
+  if (event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL) return event.title;
+  return event.kind === "decision" && event.origin === "observed" ? event.what : undefined;
+}
+
 /** In a window, how the node joined is no topic. */
 function isStart({ kind, actor, level, causedBy, ...event }: TraceEvent): boolean {
   if (kind !== "step" || actor !== "kubelet" || causedBy !== undefined) return false;

@@ -67,6 +67,8 @@ export interface LabView {
   readonly steps: readonly { readonly title: string; readonly state: "done" | "now" | "open" }[];
   /** what the current step has shown so far, in order */
   readonly parts: readonly LabPart[];
+  /** what the step before it has shown, its verdict and evidence included */
+  readonly previous: readonly LabPart[];
   /** lines above the choices: the question, the goal, the minutes of an exam */
   readonly asks: readonly string[];
   /** each one's key is a key of the window; Markdown */

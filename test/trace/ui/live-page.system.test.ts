@@ -92,6 +92,7 @@ async function serveLab() {
       ...{ language: "zh", title: HOSTILE, waiting: HOSTILE, pictureless: HOSTILE, asks: [HOSTILE] },
       steps: [{ title: HOSTILE, state: "now" }],
       parts: kinds.map((kind) => ({ kind, text })),
+      previous: [{ kind: "text", text }],
       choices: [{ key: "1", text }],
     }),
   });

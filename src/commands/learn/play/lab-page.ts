@@ -33,6 +33,7 @@ export class LabPage implements LiveWindow, OtherInput {
   #session: Pick<LabSession, "definition" | "text" | "step" | "hasRun"> | undefined;
   #title = "";
   #parts: LabPart[] = [];
+  #previous: readonly LabPart[] = [];
   /** what the choices of the step are, as Markdown */
   #choices: ReadonlyMap<string, string> = new Map();
   #step: string | undefined;
@@ -78,13 +79,17 @@ export class LabPage implements LiveWindow, OtherInput {
           { kind: "text", text: message.summary },
           { kind: "note", text: say("elsewhere") },
         ];
+        this.#previous = [];
         this.#step = undefined;
         return;
       case "step":
         this.#isRepeated = this.#step === message.id;
         if (this.#isRepeated) return;
         // The introduction stays above the first step.
-        if (this.#step !== undefined) this.#parts = [];
+        if (this.#step !== undefined) {
+          this.#previous = this.#parts;
+          this.#parts = [];
+        }
         this.#step = message.id;
         this.#add("heading", say("stepTitle", message));
         return;
@@ -212,6 +217,7 @@ export class LabPage implements LiveWindow, OtherInput {
         state: i < at ? "done" : i === at ? "now" : "open",
       })),
       parts: this.#parts,
+      previous: this.#previous,
       asks: lines.filter((line) => line.trim() !== ""),
       choices: this.keys()
         .slice(0, count)

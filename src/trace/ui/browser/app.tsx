@@ -37,7 +37,7 @@ export function App({ state, live }: AppProps) {
   const hasStage = !isStory || !isNarrow.value;
   const lab = live?.lab.value;
   const strip =
-    lab === undefined || lab.pictureless === "" || state.selected.value !== undefined ? (
+    lab === undefined || lab.pictureless === "" || state.story.steps.length > 0 ? (
       <Strip key="strip" state={state} />
     ) : (
       <p key="strip" class="strip">

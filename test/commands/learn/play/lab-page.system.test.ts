@@ -40,7 +40,6 @@ browserSuite(["tmux", "kubectl", "openssl"], WORK, (suite) => {
     await using terminal = start();
     const { page, complaints } = await suite.open(await addressOn(terminal));
     await step(page, 1);
-    await page.getByText("Nothing has run yet").waitFor();
     // A wrong check, a hint with its price, then the solution.
     await click(page, "c check");
     await page.getByRole("log").locator(".bad").waitFor();
@@ -53,6 +52,9 @@ browserSuite(["tmux", "kubectl", "openssl"], WORK, (suite) => {
     for (let number = 2; number <= 10; number++) {
       await click(page, "n next");
       await step(page, number);
+      // What the step before came to stays on the page, folded.
+      await page.getByText(`The step before: Step ${number - 1} of 10`).waitFor();
+      assert.ok((await page.locator(".lab-previous .good, .lab-previous .bad").count()) > 0);
       const answer = ANSWERS[number];
       if (answer !== undefined || number === 10) {
         // The keyboard works as well.

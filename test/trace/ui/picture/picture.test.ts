@@ -171,7 +171,8 @@ const statuses: readonly (readonly [seen: { tone: string; words: string }, tone:
   [containerStatus(container("exited (1, Error)")), "bad", "exited (1, Error)"],
   [podStatus(pod({ phase: "Running" }, container("running"))), "good", "Running"],
   [podStatus(pod({}, container("running"))), "good", "running"],
-  [podStatus(pod({ phase: "Pending" }, container("running"))), "waiting", "Pending"],
+  [podStatus(pod({ phase: "Pending" }, container("created"))), "waiting", "Pending"],
+  [podStatus(pod({ phase: "Pending" }, container("running"))), "good", "running, not reported yet"],
   [
     podStatus(pod({ phase: "Running", worker: "terminating" }, container("running"))),
     "waiting",

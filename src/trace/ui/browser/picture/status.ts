@@ -41,11 +41,15 @@ export function podStatus(pod: Pod): Status {
   const containers = [...pod.containers.values()].map(containerStatus);
   const isRunning = containers.length > 0 && containers.every(({ tone }) => tone === "good");
   // The kubelet reports a phase later than its runtime starts the containers.
-  const isLate = isRunning && pod.phase === "Pending" && pod.worker !== "terminating";
+  const isLate = isRunning && pod.phase === "Pending" && pod.warning === undefined && !isEnding(pod);
   if (isLate && pod.isInApi !== false) return { tone: "good", words: "running, not reported yet" };
   const words = podWords(pod);
   const tone = podTone(pod, containers);
   return { tone, words: words.filter(Boolean).join(", ") || (tone === "good" ? "running" : "") };
+}
+
+function isEnding({ worker }: Pod): boolean {
+  return worker !== undefined && worker !== "syncing";
 }
 
 function podWords({ phase, worker, warning, isInApi, node, sandbox, containers }: Pod): (string | undefined)[] {
@@ -59,7 +63,7 @@ function podTone(pod: Pod, containers: readonly Status[]): Tone {
   if (pod.isInApi === false) return "gone";
   if (pod.phase === "Failed" || pod.warning !== undefined || containers.some(({ tone }) => tone === "bad"))
     return "bad";
-  if (pod.worker !== undefined && pod.worker !== "syncing") return "waiting";
+  if (isEnding(pod)) return "waiting";
   if (pod.phase === "Succeeded") return "done";
   if (pod.phase === "Pending") return "waiting";
   if (containers.length > 0 && containers.every(({ tone }) => tone === "good")) return "good";

@@ -29,6 +29,7 @@ export function LabPanel({ live, lab }: LabProps) {
     <section class="lab" aria-label={lab.title}>
       <h2>{lab.title}</h2>
       <Progress lab={lab} />
+      <Previous lab={lab} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
       <div class="lab-parts" role="log" tabIndex={0} ref={texts}>
         {lab.parts.map((part, i) => (
@@ -56,6 +57,22 @@ function Progress({ lab: { steps } }: { readonly lab: LabView }) {
           </li>
         ))}
       </ol>
+    </details>
+  );
+}
+
+/** The step before: its verdict and evidence come when the page goes on. */
+function Previous({ lab: { previous } }: { readonly lab: LabView }) {
+  if (previous.length === 0) return null;
+  const title = previous.find(({ kind }) => kind === "heading")?.text ?? "";
+  return (
+    <details class="lab-previous">
+      <summary>{say("The step before: {1}", printable(title))}</summary>
+      <div class="lab-parts">
+        {previous.map((part, i) => (
+          <Part key={`${title} ${i}`} part={part} />
+        ))}
+      </div>
     </details>
   );
 }
