@@ -99,6 +99,19 @@ export const COMMANDS: readonly Story[] = [
     keys: ["n"],
   },
   {
+    id: "pod-manager",
+    title: { en: "Which pods a kubelet should run", zh: "kubelet 应该运行哪些 Pod" },
+    lab: "static-pods",
+    argv: ["pod-manager"],
+    keys: ["n"],
+  },
+  {
+    id: "node",
+    title: { en: "A small kubelet joins a cluster and becomes Ready", zh: "一个小 kubelet 加入集群并变为 Ready" },
+    lab: "bootstrap",
+    argv: ["node", "--port", "0", "--duration", "5s"],
+  },
+  {
     id: "csr",
     title: { en: "A certificate signing request, step by step", zh: "证书签名请求：一步一步" },
     lab: "csr",
