@@ -120,7 +120,7 @@ suiteNeeding(["kubectl"], "what containers see: users, files, processes and the 
       "shared processes",
       ["sharing", "-c", "shell"],
       "ps | head -3",
-      "PID   USER     TIME  COMMAND\n    1 65535     0:00 /pause\n    2 root      0:00 nginx -g daemon off;\n",
+      "PID   USER     TIME  COMMAND\n    1 65535     0:00 /pause\n    2 root      0:00 nginx: master process nginx -g daemon off;\n",
     ],
     ["another's files", ["sharing", "-c", "shell"], "head -1 /proc/2/root/etc/nginx/conf.d/default.conf", "server {\n"],
     ["a signal to another", ["sharing", "-c", "shell"], "kill -HUP 2; kill -0 2; echo $?", "0\n"],

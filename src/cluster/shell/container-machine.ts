@@ -18,6 +18,7 @@ import {
   type Program,
   SpawnError,
   type SpawnOptions,
+  type UtsNamespace,
 } from "./process/process.js";
 import { isProcess, type ProcessTable } from "./process/process-table.js";
 import { SIGKILL } from "./process/signals.js";
@@ -27,7 +28,7 @@ export interface MachineOptions {
   readonly fs: ContainerFs;
   readonly clock: Clock;
   readonly random: Random;
-  readonly hostname: string;
+  readonly uts: UtsNamespace;
   readonly user: ProcessUser;
   readonly confinement: Confinement;
   readonly node: NodeFacts;
@@ -65,7 +66,7 @@ export class ContainerMachine implements Machine {
   readonly fs;
   readonly clock;
   readonly random;
-  readonly hostname;
+  readonly uts;
   readonly user;
   readonly confinement;
   readonly node;
@@ -82,7 +83,7 @@ export class ContainerMachine implements Machine {
     this.fs = options.fs;
     this.clock = options.clock;
     this.random = options.random;
-    this.hostname = options.hostname;
+    this.uts = options.uts;
     this.user = options.user;
     this.confinement = options.confinement;
     this.node = options.node;

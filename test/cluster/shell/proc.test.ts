@@ -213,6 +213,38 @@ for (const [what, securityContext, want] of NGINX) {
   });
 }
 
+test("nginx gives itself a title, as its image's does, and keeps its name", async () => {
+  const container = lab.run({ image: { image: "nginx" }, linux: { securityContext: { namespaceOptions: OWN_PIDS } } });
+  await lab.settle();
+  const { stdout } = await lab.sh("tr '\\0' '\\n' < /proc/1/cmdline; cat /proc/1/comm; pidof nginx", container);
+  assert.equal(stdout.toString(), "nginx: master process nginx -g daemon off;\nnginx\n1\n");
+});
+
+const ADMIN = { capabilities: { addCapabilities: ["SYS_ADMIN"] } };
+const RIGHTS: readonly (readonly [script: string, security: Security, want: string])[] = [
+  ["hostname box; hostname; uname -n", ADMIN, "box\nbox\n"],
+  ["hostname box; echo $?", {}, "hostname: sethostname: Operation not permitted\n1\n"],
+  [
+    "ping -c 1 127.0.0.1; echo $?",
+    { capabilities: { dropCapabilities: ["NET_RAW"] } },
+    "PING 127.0.0.1 (127.0.0.1): 56 data bytes\nping: permission denied (are you root?)\n1\n",
+  ],
+];
+for (const [script, security, want] of RIGHTS) {
+  test(`capabilities: ${script}`, async () => {
+    assert.equal(await run(`{ ${script}; } 2>&1`, security), want);
+  });
+}
+
+test("the containers of a pod share its host name", async () => {
+  const sandbox = lab.sandbox();
+  const linux = { securityContext: ADMIN };
+  const command = ["sleep", "infinity"];
+  const [one, other] = [lab.run({ command, linux }, sandbox), lab.run({ command, linux }, sandbox)];
+  await lab.sh("hostname box", one);
+  assert.equal((await lab.sh("hostname", other)).stdout.toString(), "box\n");
+});
+
 test("tail -f of a device waits", async () => {
   const container = lab.run({ command: ["tail", "-f", "/dev/null"] });
   await lab.settle();

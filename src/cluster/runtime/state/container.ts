@@ -4,6 +4,7 @@ import type { LinuxContainerResources } from "../../../staging/cri/messages/reso
 import type { PodSandboxConfig, PodSandboxMetadata } from "../../../staging/cri/messages/sandbox.js";
 import type { Scope } from "../../../trace/scope.js";
 import type { NetworkNamespace } from "../../shell/process/network-namespace.js";
+import type { UtsNamespace } from "../../shell/process/process.js";
 import type { ProcessTable } from "../../shell/process/process-table.js";
 import type { StoredImage } from "../images/image-store.js";
 import type { RunningContainer } from "./running.js";
@@ -89,9 +90,12 @@ export function exitReason(exitCode: number, isOutOfMemory: boolean): ExitReason
 
 export type SandboxState = "ready" | "not-ready";
 
+const NODE_HOSTNAME = "kubelab-node";
+
 /** A pod sandbox: what its containers share. */
 export class Sandbox {
   readonly containers = new Set<Container>();
+  readonly uts: UtsNamespace;
   state: SandboxState = "ready";
   /** called when its own process has ended */
   onEnd: () => void = () => {};
@@ -113,7 +117,9 @@ export class Sandbox {
     readonly network: NetworkNamespace,
     /** the PID namespace of its own process, for containers that share it */
     readonly processes: ProcessTable,
-  ) {}
+  ) {
+    this.uts = { hostname: this.usesHostNetwork ? NODE_HOSTNAME : config.hostname || metadata.name };
+  }
 
   /** `default/web`, for people */
   get podName(): string {

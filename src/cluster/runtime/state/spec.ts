@@ -41,7 +41,7 @@ export interface SpecDeps extends Ctx {
 export function containerSpec(container: Container, deps: SpecDeps): ContainerSpec {
   const { config, image, sandbox } = container;
   const security = config.linux?.securityContext;
-  const hostname = hostnameOf(container);
+  const { uts } = sandbox;
   // The kubelet names the pod's fsGroup first.
   const fsGroup = security?.supplementalGroups.map(Number)[0];
   const runAsUser = security?.runAsUser === undefined ? undefined : Number(security.runAsUser.value);
@@ -58,7 +58,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     maskedPaths: security?.privileged === true ? [] : (security?.maskedPaths ?? []),
     readonlyPaths: security?.privileged === true ? [] : (security?.readonlyPaths ?? []),
   });
-  provideFiles(fs, container, hostname, mounts);
+  provideFiles(fs, container, uts.hostname, mounts);
   const cwd = config.workingDir || image.definition.workingDir || "/";
   // As runc does: creates a missing working directory.
   if (!fs.exists(cwd)) fs.mkdir(cwd, { recursive: true });
@@ -72,13 +72,13 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     limitMilliCores: () => limitMilliCoresOf(container),
     ...defined({ usage: usageOf(container) }),
     onOutOfMemory: reportKills(`${sandbox.podName}/${config.metadata?.name}`, deps),
-    env: environment(container, hostname, user),
+    env: environment(container, uts.hostname, user),
     cwd,
     machine: {
       fs,
       clock: deps.clock,
       random: deps.random,
-      hostname,
+      uts,
       user,
       confinement: confinementOf(config, sandbox.config),
       node: deps.node,
@@ -129,11 +129,6 @@ export function commandOf({ config, image }: Container): readonly string[] {
   const { entrypoint, cmd } = image.definition;
   if (config.command.length > 0) return [...config.command, ...config.args];
   return [...entrypoint, ...(config.args.length > 0 ? config.args : cmd)];
-}
-
-function hostnameOf({ sandbox }: Container): string {
-  if (sandbox.usesHostNetwork) return "kubelab-node";
-  return sandbox.config.hostname || sandbox.metadata.name;
 }
 
 function environment(

@@ -4,7 +4,7 @@ import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
 import { type Confinement, capabilityMask, effectiveCapabilities, permitsTrace } from "./confinement.js";
 import type { Machine } from "./process.js";
-import { isProcess, type ProcessOwner, type Task, userOf } from "./process-table.js";
+import { commandOf, isProcess, type ProcessOwner, type Task, userOf } from "./process-table.js";
 
 /** What every Linux machine has below /proc/sys; a sandbox's sysctls are added. */
 const SYSCTLS: Readonly<Record<string, string>> = {
@@ -32,7 +32,7 @@ const SYSCTLS: Readonly<Record<string, string>> = {
 export function procTree(machine: Machine): DirectoryNode {
   const { clock, processes } = machine;
   const nowMs = clock.now();
-  const sysctls = { ...SYSCTLS, "kernel.hostname": machine.hostname, ...machine.confinement.sysctls };
+  const sysctls = { ...SYSCTLS, "kernel.hostname": machine.uts.hostname, ...machine.confinement.sysctls };
   const fixed: Readonly<Record<string, () => FsNode>> = {
     cpuinfo: () => virtualFile(nowMs, cpuInfo(machine)),
     filesystems: () => virtualFile(nowMs, "nodev\tproc\nnodev\ttmpfs\n\text4\n"),
@@ -56,7 +56,7 @@ function processFolder(machine: Machine, nowMs: number, name: string): FsNode | 
   const task = machine.processes.find(Number(name));
   if (task === undefined) return undefined;
   const { argv } = task;
-  const comm = (argv[0] ?? "").split("/").at(-1) ?? "";
+  const comm = commandOf(task);
   const owner = isProcess(task) ? task.machine : undefined;
   return fixedFolder(nowMs, {
     cmdline: () => virtualFile(nowMs, argv.map((word) => `${word}\0`).join("")),

@@ -1,4 +1,5 @@
 import type { ContainerFs } from "../fs/container-fs.js";
+import { baseName } from "../fs/paths.js";
 import type { ByteSink, ByteSource } from "../streams.js";
 import { permitsSignal, type Subject } from "./confinement.js";
 import { SIGKILL } from "./signals.js";
@@ -33,6 +34,11 @@ interface OwnedProcess {
 }
 
 export type Task = OwnedProcess | NodeTask;
+
+/** A task's name in /proc/PID/comm: its program's, also once it gave itself a title (`nginx: master process`). */
+export function commandOf({ argv }: Pick<Task, "argv">): string {
+  return baseName((argv[0] ?? "").split(": ")[0] ?? "");
+}
 
 /**
  * A PID namespace: a container's own, the one that the containers of a pod share (with the sandbox's process as PID 1), or

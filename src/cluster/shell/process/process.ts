@@ -94,12 +94,17 @@ export interface NodeFacts {
   readonly startedMs: number;
 }
 
+/** What the containers of a pod share besides its network. */
+export interface UtsNamespace {
+  hostname: string;
+}
+
 /** The shared environment of a container's processes. */
 export interface Machine {
   readonly fs: ContainerFs;
   readonly clock: Clock;
   readonly random: Random;
-  readonly hostname: string;
+  readonly uts: UtsNamespace;
   readonly user: ProcessUser;
   readonly confinement: Confinement;
   readonly node: NodeFacts;

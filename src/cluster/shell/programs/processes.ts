@@ -1,6 +1,6 @@
 import { baseName } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
-import { sendSignal, type Task } from "../process/process-table.js";
+import { commandOf, sendSignal, type Task } from "../process/process-table.js";
 import { parseSignal, SIGHUP, SIGTERM } from "../process/signals.js";
 import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
@@ -16,8 +16,6 @@ function named({ machine, pid: own }: Self, matches: (task: Task) => boolean): r
     .map(([pid]) => pid);
 }
 
-const commandOf = ({ argv }: Task) => baseName(argv[0] ?? "");
-
 /** `pgrep [-f] [-x] [-l] PATTERN`: the processes whose command contains the pattern. */
 export async function pgrep(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "fxlno");
@@ -25,7 +23,7 @@ export async function pgrep(self: Self): Promise<number> {
   if (unknown !== undefined || pattern === undefined) return usage(self, "usage: pgrep [-fxl] PATTERN");
   const textOf = (task: Task) => (options.has("f") ? task.argv.join(" ") : commandOf(task));
   const found = named(self, (task) => (options.has("x") ? textOf(task) === pattern : textOf(task).includes(pattern)));
-  const nameOf = (pid: number) => baseName(self.machine.processes.find(pid)?.argv[0] ?? "");
+  const nameOf = (pid: number) => commandOf(self.machine.processes.find(pid) ?? { argv: [] });
   await print(self, found.map((pid) => (options.has("l") ? `${pid} ${nameOf(pid)}\n` : `${pid}\n`)).join(""));
   return found.length > 0 ? 0 : 1;
 }

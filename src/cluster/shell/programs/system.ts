@@ -86,7 +86,7 @@ export async function app(self: Self): Promise<number> {
   const [path = ""] = self.argv;
   const text =
     path === "/app"
-      ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.hostname}`
+      ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.uts.hostname}`
       : `kubelab has no ${path}: this process only waits for a signal`;
   await print(self, `${text}\n`);
   const signal = await untilSignal(self, SIGTERM, SIGINT);
@@ -235,10 +235,18 @@ export async function pwd(self: Self): Promise<number> {
   return 0;
 }
 
-/** `hostname [-i|-s|-f|-d]` */
+/** `hostname [-i|-s|-f|-d]`, `hostname NAME` */
 export async function hostname(self: Self): Promise<number> {
   const [option = ""] = self.argv.slice(1);
-  const { hostname: name } = self.machine;
+  const { uts, user, confinement } = self.machine;
+  if (option !== "" && !option.startsWith("-")) {
+    if (!effectiveCapabilities(user.uid, confinement).has("SYS_ADMIN")) {
+      return usage(self, "sethostname: Operation not permitted");
+    }
+    uts.hostname = option;
+    return 0;
+  }
+  const { hostname: name } = uts;
   const full = fullName(self);
   const text =
     {
@@ -253,7 +261,8 @@ export async function hostname(self: Self): Promise<number> {
 }
 
 /** The longest name that /etc/hosts has for this host: the kubelet writes it first. */
-function fullName({ machine: { fs, hostname: name } }: Self): string {
+function fullName({ machine: { fs, uts } }: Self): string {
+  const { hostname: name } = uts;
   const text = fs.exists("/etc/hosts") ? fs.readFile("/etc/hosts").toString() : "";
   const [found] = text.split("\n").flatMap((line) => line.split(/\s+/).filter((word) => word.startsWith(`${name}.`)));
   return found ?? name;
@@ -312,7 +321,7 @@ export async function uname(self: Self): Promise<number> {
   const { options } = parseArgs(self.argv.slice(1), "asnrvmo");
   const parts: readonly (readonly [string, string])[] = [
     ["s", "Linux"],
-    ["n", self.machine.hostname],
+    ["n", self.machine.uts.hostname],
     ["r", release()],
     ["v", "#1 SMP"],
     ["m", "x86_64"],

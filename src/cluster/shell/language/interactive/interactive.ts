@@ -71,7 +71,7 @@ function prompt({ state, self }: Shell): string {
     w: folder,
     W: folder === "/" ? "/" : (folder.split("/").at(-1) ?? ""),
     $: sign,
-    h: self.machine.hostname,
+    h: self.machine.uts.hostname,
     u: self.machine.user.name,
     "\\": "\\",
   };

@@ -38,7 +38,7 @@ function overridden(exchange: Exchange, override: string): Exchange {
 
 function udpAnswer({ machine }: Self, bytes: Buffer, { ip, port }: SocketAddress): Buffer | undefined {
   const text = bytes.toString().trim().toLowerCase();
-  if (text === "hostname") return Buffer.from(machine.hostname);
+  if (text === "hostname") return Buffer.from(machine.uts.hostname);
   if (text.startsWith("echo ")) return Buffer.from(text.slice("echo ".length));
   return text === "clientip" ? Buffer.from(`${ip}:${port}`) : undefined;
 }
@@ -59,7 +59,7 @@ async function route(self: Self, exchange: Exchange, exit: (code: number) => voi
       return answer(200, "");
     case "/hostname":
     case "/hostName":
-      return answer(200, self.machine.hostname);
+      return answer(200, self.machine.uts.hostname);
     case "/redirect":
       return answer(Number(query.get("code") ?? "") || 302, "", { location: query.get("location") ?? "" });
     case "/shell":

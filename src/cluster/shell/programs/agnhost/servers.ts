@@ -43,7 +43,7 @@ export async function testWebserver(self: Self, flags: Flags): Promise<number> {
 
 /** `nettest`: counts what other pods write. Differs: it contacts no peers, because that needs the API server. */
 export async function nettest(self: Self, flags: Flags): Promise<number> {
-  const { hostname } = self.machine;
+  const { hostname } = self.machine.uts;
   const received: Record<string, number> = {};
   const errors: string[] = [];
   const ended = new Promise<number>((quit) => {
@@ -80,13 +80,13 @@ export async function serveHostname(self: Self, flags: Flags): Promise<number> {
   const { machine, signal } = self;
   const port = flags.number("port", 9376);
   const [hasTcp, hasUdp] = [flags.isSet("tcp"), flags.isSet("udp")];
-  const sendName = async ({ outgoing }: Connection) => outgoing.write(Buffer.from(machine.hostname), signal);
+  const sendName = async ({ outgoing }: Connection) => outgoing.write(Buffer.from(machine.uts.hostname), signal);
   if (hasTcp) serveTcp(self, port, sendName);
-  if (hasUdp) listenUdp(self, port, () => Buffer.from(machine.hostname));
+  if (hasUdp) listenUdp(self, port, () => Buffer.from(machine.uts.hostname));
   if (!hasTcp && !hasUdp) {
     serve(self, port, async ({ peer, answer }) => {
       await goLog(self, `HTTP request from ${peer}`);
-      answer(200, machine.hostname, flags.isSet("close") ? { connection: "close" } : {});
+      answer(200, machine.uts.hostname, flags.isSet("close") ? { connection: "close" } : {});
     });
   }
   await goLog(self, `Serving on port ${port}.`);

@@ -1,8 +1,9 @@
 import { NetError } from "../../../../util/net/net-error.js";
 import { deadline } from "../../net/deadline.js";
 import { lookUpHost } from "../../net/resolver.js";
+import { effectiveCapabilities } from "../../process/confinement.js";
 import type { Self } from "../../process/process.js";
-import { print } from "../console.js";
+import { complain, print } from "../console.js";
 import { parseOptions } from "./options.js";
 
 /** `getent hosts|ahosts NAME...`: the addresses that the container's programs find for a name. Other databases are empty. */
@@ -49,7 +50,11 @@ export async function ping(self: Self): Promise<number> {
   }
   const size = Number(options.text("size") ?? DEFAULT_SIZE) || 0;
   await print(self, `PING ${host} (${ip}): ${size} data bytes\n`);
-  const { clock } = self.machine;
+  const { clock, user, confinement } = self.machine;
+  if (!effectiveCapabilities(user.uid, confinement).has("NET_RAW")) {
+    await complain(self, "permission denied (are you root?)");
+    return 1;
+  }
   using limit = deadline(clock, options.milliseconds("deadline"), self.signal);
   const count = Number(options.text("count") ?? Number.POSITIVE_INFINITY);
   const result: Pings = { sent: 0, times: [] };

@@ -28,6 +28,7 @@ interface Site {
  * /etc/nginx/conf.d, static files, access log on stdout. It listens in the pod's network only.
  */
 export async function nginx(self: Self): Promise<number> {
+  self.become([`nginx: master process ${self.argv.join(" ")}`]);
   const site = readSite(self);
   const config = self.machine.fs.exists(MAIN_CONFIG) ? self.machine.fs.readFile(MAIN_CONFIG).toString() : "";
   // An image for other users than root names folders that they can write.
