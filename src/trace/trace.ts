@@ -76,6 +76,8 @@ export const LEVELS: Readonly<Record<Fact["kind"], Level>> = {
 export class Trace {
   readonly #sinks: TraceSink[] = [];
   readonly #prefix = randomBytes(4).toString("hex");
+  /** by version: the fact since when nothing followed that version */
+  readonly #silences = new Map<string, string>();
   #nextSeq = 1;
   #nextId = 1;
 
@@ -114,6 +116,16 @@ export class Trace {
   /** What caused the running code, for events that are reported later from a callback without a scope. */
   get cause(): string | undefined {
     return currentScope()?.causedBy;
+  }
+
+  /** Nothing follows a version of an object any more. What acts on that absence has the fact as its cause: see `silenceAfter`. */
+  silences(version: string, fact: string): void {
+    this.#silences.set(version, fact);
+  }
+
+  /** The fact that ended what followed a version. @returns the version itself if no fact did */
+  silenceAfter(version: string): string {
+    return this.#silences.get(version) ?? version;
   }
 
   /** The id of an event that is reported later, so that its effects can already name it. */

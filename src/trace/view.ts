@@ -36,6 +36,14 @@ export class TraceView extends Trace {
     return this.base.newId();
   }
 
+  override silences(version: string, fact: string): void {
+    this.base.silences(version, fact);
+  }
+
+  override silenceAfter(version: string): string {
+    return this.base.silenceAfter(version);
+  }
+
   override emit(fact: Fact, options: EmitOptions): TraceEvent {
     // Without a sink, the view has no effect.
     if (!this.base.wants(0)) return this.base.emit(fact, options);

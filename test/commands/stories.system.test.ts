@@ -8,6 +8,7 @@ import { translated } from "../../src/trace/translated.js";
 import { sentencesIn } from "../../src/util/i18n/sentences.js";
 import { newHome, runCliProcess } from "../support/cli-process.js";
 
+const TERMINATING = /^marks pod default\/hasty for deletion; it stays Terminating until its node ends it$/;
 /** A command, the least number of steps of its last story, and sentences in it, in this order. */
 const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
   ["journey --delete", 10, [/^asks the API server to delete pod web$/, /^stores pod /, /^removes pod /]],
@@ -23,11 +24,7 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
   ["token create", 3, [/^Store the token /, /rights come from/]],
   ["csr create --node n1 --approve --wait", 8, [/^Make a private key/, /^CSR .*: sign for /, /^Write a kubeconfig$/]],
   ["lease --duration 1s", 13, [/^Does this node need/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/]],
-  [
-    "lease --stop-after 2 --speed 15",
-    6,
-    [/^renews Lease node-1$/, / falls silent: /, / become Unknown$/, /^asks the API server to delete pod hasty$/],
-  ],
+  ["lease --stop-after 2 --speed 15", 6, [/^renews Lease node-1$/, / falls silent: /, / become Unknown$/, TERMINATING]],
   [
     "lease --stop-after 1 --speed 15",
     6,
@@ -37,6 +34,7 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
       / become Unknown$/,
       /: add .*unreachable:NoExecute/,
       /^asks the API server to delete pod hasty$/,
+      TERMINATING,
     ],
   ],
 ];
@@ -57,7 +55,22 @@ for (const [line, least, sentences] of table) {
     assert(first !== undefined && last !== undefined);
     assert.ok(graph.chainOf(last).includes(first), `the last step leads back to the first:\n${texts.join("\n")}`);
     assert.deepEqual(nameless(events), []);
+    if (texts.some((text) => text.includes(" falls silent: "))) assertSilenceLeadsTo(graph, last);
   });
+}
+
+/** @param last of a node's silence: each link of the chain, and the picture's Ready, are there */
+function assertSilenceLeadsTo(graph: TraceGraph, last: TraceEvent): void {
+  const chain = graph.chainOf(last);
+  const links = [/falls silent/, /become Unknown/, /:NoExecute/, /delete it in 20 s/];
+  const places = links.map((link) => chain.findIndex((fact) => fact.kind === "decision" && link.test(fact.what)));
+  assert.deepEqual(
+    places,
+    places.filter((place) => place > 0).toSorted((a, b) => a - b),
+  );
+  const before = graph.events.slice(0, graph.events.indexOf(chain[places[1] ?? 0] ?? last));
+  const isUnknown = before.some((fact) => fact.kind === "state" && fact.what === "Ready" && fact.to === "Unknown");
+  assert.ok(isUnknown, "Ready is Unknown once the decision is told");
 }
 
 /** Stories come with the keys of these. */

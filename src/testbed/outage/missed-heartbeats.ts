@@ -67,6 +67,8 @@ export async function watchMissedHeartbeats(
     },
     { actor: "kubelet", instance: nodeName, ...defined({ causedBy: lastRenewal }) },
   );
+  // Controllers of this process know the renewal, and not why none follows.
+  if (lastRenewal !== undefined) trace.silences(lastRenewal, id);
   return trace.because({ causedBy: id }, () => watchReaction(deps, options, signal));
 }
 

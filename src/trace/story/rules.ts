@@ -103,7 +103,9 @@ export function leaseRule(nodeName: string): StoryRule {
       if (!isSilent) return joining.roleOf?.(event);
       const isSilence = event.kind === "decision" && event.upstream?.func === SILENCE;
       const isDeletion = event.kind === "request" && event.method === "DELETE";
-      return isSilence || isDeletion || isDecided(event) ? "step" : undefined;
+      // An evicted pod is still there: nobody on a silent node ends it.
+      const isMarked = event.kind === "state" && event.what === "deletionTimestamp";
+      return isSilence || isDeletion || isMarked || isDecided(event) ? "step" : undefined;
     },
   };
 }

@@ -139,6 +139,8 @@ function stateSentence({
     const [, words] = LIVES.find(([pattern]) => pattern.test(`${what} ${to}`)) ?? [];
     return words?.(what === "container" ? nameOf(subject) : subject);
   }
+  if (what === "deletionTimestamp")
+    return `marks pod ${object} for deletion; it stays Terminating until its node ends it`;
   if (actor === "kubelet" && resource === "pod") {
     if (what === "phase") return `counts pod ${object} as ${to}`;
     if (what === "worker") return `the worker of pod ${object} is ${to} now`;

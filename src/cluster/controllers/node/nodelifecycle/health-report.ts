@@ -31,8 +31,9 @@ export class HealthReport {
       ),
       upstream,
     } as const;
+    // Pictures show the node as it is once the decision is told.
+    trace.because(fact, () => this.change(name, verdict.observedReady.status, "Unknown"));
     trace.emit(decision, { actor: "controller", ...defined(fact) });
-    trace.because({ causedBy: fact.id }, () => this.change(name, verdict.observedReady.status, "Unknown"));
   }
 
   /** Reports a change of Ready. */

@@ -199,7 +199,9 @@ class LifecycleRun {
       return verdict;
     }
     // The last sign of life is why nothing more was expected after it.
-    const lapse = { id: trace.newId(), causedBy: versionOf(this.#leases.get("kube-node-lease", name) ?? node) };
+    const lastSign = versionOf(this.#leases.get("kube-node-lease", name) ?? node);
+    const causedBy = lastSign === undefined ? undefined : trace.silenceAfter(lastSign);
+    const lapse = { id: trace.newId(), causedBy };
     const change = (current: NodeObject) => {
       // Checks the stored node again, because it may have changed since it was read.
       verdict = this.#judge(current);
