@@ -19,11 +19,25 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
     [/^Run "echo hi"/, /^ask the kubelet: /, /^asks the runtime for the address/, /exit code 0/],
   ],
   ["logs nginx", 4, [/^asks the API server for the log/, /^ask the kubelet: /]],
-  ["bootstrap", 13, [/^Does this node need/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/]],
-  ["request create pod/web", 15, [/^asks the API server to create pod web$/, /^transaction on /, /^event ADDED /]],
+  ["bootstrap", 13, [/^checks whether this node needs/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/]],
+  [
+    "request create pod/web",
+    15,
+    [
+      /^asks the API server to create pod web$/,
+      /^identifies the client as kubernetes-admin$/,
+      /^fills in the defaults of Pod$/,
+      /^transaction on /,
+      /^event ADDED /,
+    ],
+  ],
   ["token create", 3, [/^Store the token /, /rights come from/]],
   ["csr create --node n1 --approve --wait", 8, [/^Make a private key/, /^CSR .*: sign for /, /^Write a kubeconfig$/]],
-  ["lease --duration 1s", 13, [/^Does this node need/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/]],
+  [
+    "lease --duration 1s",
+    13,
+    [/^checks whether this node needs/, /^CSR .*: approve$/, /^Register node /, /^Renew the Lease/],
+  ],
   ["lease --stop-after 2 --speed 15", 6, [/^renews Lease node-1$/, / falls silent: /, / become Unknown$/, TERMINATING]],
   [
     "lease --stop-after 1 --speed 15",
@@ -55,6 +69,11 @@ for (const [line, least, sentences] of table) {
     assert(first !== undefined && last !== undefined);
     assert.ok(graph.chainOf(last).includes(first), `the last step leads back to the first:\n${texts.join("\n")}`);
     assert.deepEqual(nameless(events), []);
+    assert.deepEqual(
+      texts.filter((text) => /\?$|^is /.test(text)),
+      [],
+      "a step says what its actor did",
+    );
     if (texts.some((text) => text.includes(" falls silent: "))) assertSilenceLeadsTo(graph, last);
   });
 }

@@ -116,7 +116,7 @@ export async function followRequest(
       say,
       isShort,
     });
-  trace.emit(storyOf(wayOf(facts, request)), { actor: "user" });
+  trace.emit(storyOf(wayOf(facts, request), factOf), { actor: "user" });
   context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }

@@ -1,5 +1,6 @@
 import type { Change, StoryFact, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
+import { sentenceOf } from "../../trace/story/sentences.js";
 import { storyStep } from "../../trace/story/step.js";
 import { shortIds } from "../../trace/terminal/text.js";
 import { translated } from "../../trace/translated.js";
@@ -88,12 +89,12 @@ function partOf(upstream: Upstream | undefined): string {
   return PARTS.find(([pattern]) => pattern.test(upstream?.file ?? ""))?.[1] ?? "server";
 }
 
-/** The stages as the trace's story. */
-export function storyOf(steps: readonly WayStep[]): StoryFact {
-  const stages = steps.map(({ fact, text, why, upstream }) => ({
-    fact,
-    text: shortIds(text, true),
-    ...defined({ why, upstream }),
-  }));
+/** The stages as the trace's story, in the words of other stories. @param factOf the fact of a stage */
+export function storyOf(steps: readonly WayStep[], factOf: (id: string) => TraceEvent | undefined): StoryFact {
+  const stages = steps.map(({ fact, text, why, upstream }) => {
+    const event = factOf(fact);
+    const sentence = event === undefined ? undefined : sentenceOf(event);
+    return { fact, text: shortIds(sentence ?? text, true), ...defined({ why, upstream }) };
+  });
   return { kind: "story", title: steps[0]?.text ?? "", steps: stages };
 }

@@ -156,12 +156,17 @@ function stateSentence({
   return undefined;
 }
 
-function decisionSentence({ actor, what, auditId }: TraceEvent & { kind: "decision" }): string | undefined {
+function decisionSentence({ actor, what, auditId, upstream }: TraceEvent & { kind: "decision" }): string | undefined {
   if (actor === "scheduler") {
     const node = /^\S+ goes to (\S+)$/.exec(what)?.[1];
     return node === undefined ? undefined : `chooses ${node}`;
   }
-  if (auditId !== undefined && what.startsWith("is ")) return `identifies the client as ${what.slice(3)}`;
+  if (actor === "apiserver") {
+    const isClient = what.startsWith("is ") && (auditId !== undefined || upstream?.func === "WithAuthentication");
+    if (isClient) return `identifies the client as ${what.slice(3)}`;
+    const kind = /^default (\w+)$/.exec(what)?.[1];
+    return kind === undefined ? undefined : `fills in the defaults of ${kind}`;
+  }
   const needs = /^\S+\/\S+: ((?:create|start|kill|remove|stop) .*)$/.exec(what);
   if (actor === "kubelet" && needs !== null) return `decides: ${needs[1]}`;
   const [, type = "", pod, name] = /^(Container\w+) (\S+) (\S+)/.exec(what) ?? [];
@@ -173,6 +178,9 @@ function decisionSentence({ actor, what, auditId }: TraceEvent & { kind: "decisi
 }
 
 function stepSentence(title: string): string | undefined {
+  if (title === "Does this node need to bootstrap?") return "checks whether this node needs to bootstrap";
+  const free = /^Is the name (\S+) free\?$/.exec(title)?.[1];
+  if (free !== undefined) return `checks whether the name ${free} is free`;
   const [, verb = "", pod] = /^(Sync|End|Clean up after) pod (.*)$/.exec(title) ?? [];
   if (pod === undefined) return undefined;
   return verb === "Sync" ? `syncs pod ${pod}` : verb === "End" ? `ends pod ${pod}` : `cleans up after pod ${pod}`;
