@@ -74,6 +74,8 @@ for (const [line, least, sentences] of table) {
       [],
       "a step says what its actor did",
     );
+    const repeated = told.filter(({ why }) => why !== undefined && texts.includes(why));
+    assert.deepEqual(repeated, [], "a reason is no other step");
     if (texts.some((text) => text.includes(" falls silent: "))) assertSilenceLeadsTo(graph, last);
   });
 }

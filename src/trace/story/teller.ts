@@ -127,7 +127,7 @@ class StoryTeller implements TraceSink {
     for (const one of [...links, known]) this.#add(one);
   }
 
-  #roleOf({ event }: Known): Role {
+  #roleOf({ event }: Pick<Known, "event">): Role {
     return (this.rule.roleOf ?? roleInLife)(event);
   }
 
@@ -152,7 +152,9 @@ class StoryTeller implements TraceSink {
     const told = this.#next.sort((a, b) => a.atMs - b.atMs || a.depth - b.depth || a.event.seq - b.event.seq);
     this.#next = [];
     const steps = told.flatMap(({ event, effect }) => {
-      const step = storyStep(event, effect);
+      // A decision that is a step of its own is not also the reason of the step around it.
+      const isOwnStep = event.kind === "step" && effect !== undefined && this.#roleOf({ event: effect }) === "step";
+      const step = storyStep(event, isOwnStep ? undefined : effect);
       const key = `${event.actor} ${event.instance} ${step.text}`;
       if (texts.has(key) || texts.size === MAX_STEPS) return [];
       texts.add(key);
