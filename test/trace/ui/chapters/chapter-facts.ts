@@ -378,6 +378,23 @@ const at = (seconds: number, more: object = {}) => ({
   ...more,
 });
 
+/** A second node joins beside one that keeps renewing its Lease. */
+export const twoNodesFacts = (): TraceEvent[] =>
+  record(
+    "lease",
+    [
+      ["witness", 0],
+      ["atlas", 5],
+      ["witness", 10],
+      ["atlas", 15],
+      ["witness", 20],
+    ].map(([node, seconds]) => [
+      "kubelet",
+      state(`Lease ${node}`, "renewTime", `2026-01-01T00:00:${String(seconds).padStart(2, "0")}Z`),
+      at(Number(seconds), { instance: node }),
+    ]),
+  );
+
 /** A node renews its Lease and falls silent; after 40 s it is Unknown and tainted, and a pod leaves. */
 export const leaseFacts = (): TraceEvent[] =>
   record("lease", [

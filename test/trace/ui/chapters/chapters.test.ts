@@ -19,6 +19,7 @@ import {
   podWorkerFacts,
   requestFacts,
   schedulerFacts,
+  twoNodesFacts,
 } from "./chapter-facts.js";
 
 const SIGNS = { done: "+", now: "*", ahead: "-", bad: "!", gone: "x" };
@@ -289,6 +290,15 @@ const pictures: readonly (readonly [
     ],
   ],
 ];
+
+test("the Lease chapter shows the node that joined last, not the one that was there", () => {
+  for (const [count, line] of [
+    [1, "- node atlas renews its Lease"],
+    [3, "* node atlas renews its Lease | Lease renewed 5 s ago"],
+    [5, "* node atlas renews its Lease | Lease renewed 5 s ago"],
+  ] as const)
+    assert.deepEqual(pictureOf("lease", twoNodesFacts(), count), [line], `after ${count}`);
+});
 
 test.each(pictures)("chapter %s: its picture at each moment", (id, facts, moments) => {
   for (const [count, ...lines] of moments) assert.deepEqual(pictureOf(id, facts(), count), lines, `after ${count}`);

@@ -4,6 +4,8 @@ import { type Block, type Chapter, funcIn, lastWord, wayOf } from "./chapter.js"
 /** A node, and what follows when it falls silent. */
 interface Silence {
   readonly node: string;
+  /** the nodes that have renewed their Lease */
+  readonly known: ReadonlySet<string>;
   readonly isUnknown: boolean;
   /** `node.kubernetes.io/unreachable:NoExecute` */
   readonly taints: readonly string[];
@@ -12,7 +14,14 @@ interface Silence {
   readonly deleted: ReadonlySet<string>;
 }
 
-const NONE: Silence = { node: "", isUnknown: false, taints: [], leaving: new Map(), deleted: new Set() };
+const NONE: Silence = {
+  node: "",
+  known: new Set(),
+  isUnknown: false,
+  taints: [],
+  leaving: new Map(),
+  deleted: new Set(),
+};
 
 /** Lease: the time that runs out, then Unknown, the taint, and the pods that leave. */
 export const lease: Chapter<Silence> = {
@@ -22,11 +31,15 @@ export const lease: Chapter<Silence> = {
   read(model, event) {
     if (event.kind === "state") {
       const { what, to, subject } = event;
-      const isRenewed =
-        what === "renewTime" && (model === undefined || (model.isUnknown && lastWord(subject) === model.node));
-      if (isRenewed) return { ...NONE, node: lastWord(subject) };
-      const isUnknown = what === "Ready" && to.startsWith("Unknown") && model?.isUnknown === false;
-      return isUnknown ? { ...NONE, node: lastWord(subject), isUnknown } : model;
+      const { node: shown, known, isUnknown: wasUnknown } = model ?? NONE;
+      const node = lastWord(subject);
+      if (what === "renewTime") {
+        // The node that joins last is the one that is watched, until one falls silent.
+        const isShown = wasUnknown ? node === shown : !known.has(node);
+        return isShown ? { ...NONE, node, known: new Set(known).add(node) } : model;
+      }
+      const isUnknown = what === "Ready" && to.startsWith("Unknown") && model !== undefined && !wasUnknown;
+      return isUnknown ? { ...NONE, node, known, isUnknown } : model;
     }
     if (model?.isUnknown !== true) return model;
     const { pod = "" } = event;
