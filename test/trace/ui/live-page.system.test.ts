@@ -100,6 +100,16 @@ async function serveLab() {
 }
 
 browserSuite([], "the page of a running command", (suite) => {
+  test("a lab without facts says so, until the first one comes", async () => {
+    const { live } = await serveLab();
+    const { page } = await suite.open(live.url);
+    const nothing = page.locator("p.strip", { hasText: HOSTILE });
+    await nothing.waitFor();
+    for (const fact of podFacts()) live.write(fact);
+    await nothing.waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "步骤", exact: true }).waitFor();
+  });
+
   test("texts of a lab never become HTML, and keys press what its buttons show", async () => {
     const { live, pressed } = await serveLab();
     const { page, complaints } = await suite.open(live.url);

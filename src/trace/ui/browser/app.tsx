@@ -36,6 +36,8 @@ export function App({ state, live }: AppProps) {
   const isStory = state.view.value === "story";
   const hasStage = !isStory || !isNarrow.value;
   const lab = live?.lab.value;
+  // The story is no signal: without this, a lab's first facts would not replace the words of a page without any.
+  state.revision.value;
   const strip =
     lab === undefined || lab.pictureless === "" || state.story.steps.length > 0 ? (
       <Strip key="strip" state={state} />
