@@ -114,6 +114,11 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./cluster/time.js")).addTimeCommand,
     },
     {
+      name: "chaos",
+      summary: "run scenarios of faults in virtual time, and judge what follows",
+      load: async () => (await import("./cluster/chaos.js")).addChaosCommand,
+    },
+    {
       name: "runtime",
       summary: "run the embedded container runtime for a kubelet or crictl",
       load: async () => (await import("./runtime/runtime.js")).addRuntimeCommand,

@@ -11,6 +11,9 @@ export interface Condition {
   [Symbol.dispose](): void;
 }
 
+/** Where a condition sees facts. */
+type Sinks = Pick<Trace, "addSink" | "removeSink">;
+
 type ObjectState =
   | { readonly kind: "pod"; readonly namespace: string; readonly name: string; readonly state: string }
   | { readonly kind: "node"; readonly name: string; readonly state: string };
@@ -42,7 +45,7 @@ export function parseCondition(text: string): Parsed {
 /** @param startMs events from then on count, Unix ms */
 export function openCondition(
   text: string,
-  { client, trace }: { readonly client: KubeClient; readonly trace: Trace },
+  { client, trace }: { readonly client: KubeClient; readonly trace: Sinks },
   startMs: number,
 ): Condition {
   const parsed = parseCondition(text);
@@ -54,7 +57,7 @@ export function openCondition(
   return { test: isMet, [Symbol.dispose]() {} };
 }
 
-function factCondition(trace: Trace, text: string): Condition {
+function factCondition(trace: Sinks, text: string): Condition {
   let isSeen = false;
   const sink: TraceSink = {
     level: 4,

@@ -22,7 +22,6 @@ import { MessageError } from "../../../util/i18n/message-error.js";
 import { makeFolder } from "../../../util/os/files.js";
 import type { LabDefinition } from "../format/schema.js";
 import type { Values } from "../format/variables.js";
-import type { LabProcess } from "./context.js";
 import type { LabFacts } from "./facts.js";
 import { NodeLink } from "./node-link.js";
 import type { CommandResult } from "./runner.js";
@@ -40,7 +39,7 @@ export interface LabNodesOptions {
 }
 
 interface Session {
-  readonly context: LabProcess;
+  readonly context: NodeContext;
   readonly clock: Clock;
   /** receives the facts of kubelets and runtimes */
   readonly facts: LabFacts;

@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { parseGoDuration } from "../../staging/apimachinery/time.js";
+import { parseYamlDocuments } from "../../staging/apimachinery/yaml.js";
+import { parseCondition } from "../../testbed/time/condition.js";
+import { LabError, messageOf } from "../../util/errors.js";
+import { sayIn } from "../../util/i18n/catalogue.js";
+import { nearest } from "../../util/text/nearest.js";
+import { injectionProblems } from "../labs/format/injection-names.js";
+import { FAULTS } from "./faults.js";
+
+const duration = z.string("expected a duration such as 30s").transform((text, { addIssue }) => {
+  try {
+    const ms = parseGoDuration(text);
+    if (ms >= 0) return ms;
+  } catch {
+    // The issue has the text.
+  }
+  addIssue({ code: "custom", message: `${JSON.stringify(text)} is no duration such as 30s or 5m` });
+  return z.NEVER;
+});
+
+const condition = z.string("expected a condition").superRefine((text, { addIssue }) => {
+  try {
+    parseCondition(text);
+  } catch (error) {
+    addIssue({
+      code: "custom",
+      message: error instanceof LabError ? `${error.message}. ${error.hint}` : String(error),
+    });
+  }
+});
+
+const argument = z.union([z.string(), z.number(), z.boolean()]);
+
+const fault = z
+  .strictObject({
+    when: z.union([z.strictObject({ at: duration }), condition]),
+    fault: z.string(),
+    with: z.record(z.string(), argument).default({}),
+    for: duration.optional(),
+  })
+  .superRefine((entry, { addIssue }) => {
+    const known = FAULTS[entry.fault];
+    const add = (path: string, message: string) => addIssue({ code: "custom", path: [path], message });
+    if (known === undefined) {
+      const names = Object.keys(FAULTS);
+      const like = nearest(names, entry.fault);
+      const hint = like === undefined ? `expected one of ${names.join(", ")}` : `did you mean ${like}?`;
+      return add("fault", `there is no fault ${JSON.stringify(entry.fault)}: ${hint}`);
+    }
+    for (const problem of injectionProblems(entry.fault, entry.with, sayIn("en"))) add("with", problem);
+    if (entry.for !== undefined && known.undo === undefined) add("for", `${entry.fault} cannot be taken back`);
+  });
+
+const expectation = z.strictObject({
+  condition,
+  /** when the time of `within` begins */
+  from: duration.default(0),
+  within: duration,
+  /** the condition must not be met in that time */
+  never: z.boolean().default(false),
+});
+
+const scenario = z.strictObject({
+  title: z.string().min(1),
+  nodes: z.number().int().min(1).max(10).default(1),
+  objects: z
+    .array(
+      z.looseObject({
+        apiVersion: z.string(),
+        kind: z.string(),
+        metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+      }),
+    )
+    .default([]),
+  do: z.array(fault).default([]),
+  expect: z.array(expectation).min(1),
+});
+
+/** Objects, faults and expectations. Times are ms of the cluster's clock, from the moment when the objects exist. */
+export type Scenario = z.infer<typeof scenario>;
+
+/** @param file its name, for messages @throws LabError BAD_FILE with a line for each wrong field */
+export function parseScenario(text: string, file: string): Scenario {
+  const bad = (why: string) => new LabError("BAD_FILE", `${file}: ${why}`, "docs/chaos.md has the format.");
+  let documents: readonly unknown[];
+  try {
+    documents = parseYamlDocuments(text);
+  } catch (error) {
+    throw bad(messageOf(error));
+  }
+  if (documents.length !== 1) throw bad("expected one YAML document");
+  const { data, error } = scenario.safeParse(documents[0]);
+  if (data !== undefined) return data;
+  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join(".") || "scenario"}: ${message}`);
+  throw bad(problems.join("\n"));
+}

@@ -1,0 +1,83 @@
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { openCondition } from "../../testbed/time/condition.js";
+import { ownText } from "../../trace/story/step.js";
+import type { TraceSink } from "../../trace/trace.js";
+import type { LabFacts } from "../labs/environment/facts.js";
+import type { Scenario } from "./scenario.js";
+
+/** What became of one expectation, or of a `when` that was never met. */
+export interface Judgement {
+  readonly condition: string;
+  readonly holds: boolean;
+  /** ms after the start; absent for what never happened */
+  readonly atMs?: number;
+  /** the last fact that names the object or the reason */
+  readonly fact?: string;
+  /** `within 60s`, `never, for 5m`, `fault node-stop` */
+  readonly wanted: string;
+}
+
+/** Watches for one condition from a moment on. */
+export class Watch implements Disposable {
+  #condition: ReturnType<typeof openCondition> | undefined;
+  /** when it was first met */
+  metMs: number | undefined;
+  fact: string | undefined;
+
+  constructor(
+    readonly text: string,
+    readonly deps: { readonly client: KubeClient; readonly facts: LabFacts },
+    readonly fromMs: number,
+    readonly endMs: number,
+  ) {}
+
+  isOpen(nowMs: number): boolean {
+    return this.metMs === undefined && nowMs >= this.fromMs && nowMs <= this.endMs;
+  }
+
+  async look(nowMs: number, signal: AbortSignal): Promise<void> {
+    if (!this.isOpen(nowMs)) return;
+    this.#condition ??= openCondition(
+      this.text,
+      { client: this.deps.client, trace: tracesOf(this.deps.facts) },
+      this.fromMs,
+    );
+    if (!(await this.#condition.test(signal))) return;
+    this.metMs = nowMs;
+    const [, path = "", state = ""] = /^[a-z]+(?:\/([^=]*))?=(.*)$/.exec(this.text) ?? [];
+    const name = path.split("/").at(-1) || state;
+    const found = this.deps.facts.since().findLast((event) => event.level <= 1 && JSON.stringify(event).includes(name));
+    if (found !== undefined) this.fact = ownText(found);
+  }
+
+  [Symbol.dispose](): void {
+    this.#condition?.[Symbol.dispose]();
+  }
+}
+
+/** @param startMs of the scenario, Unix ms */
+export function judge(entry: Scenario["expect"][number], watch: Watch, startMs: number): Judgement {
+  const { metMs, fact } = watch;
+  const wanted = `${entry.never ? "never, for" : "within"} ${entry.within / 1000} s`;
+  const evidence = metMs === undefined ? {} : { atMs: metMs - startMs, ...(fact === undefined ? {} : { fact }) };
+  return { condition: entry.condition, holds: (metMs !== undefined) !== entry.never, wanted, ...evidence };
+}
+
+/** One line. */
+export function judgementText({ condition, holds, atMs, fact, wanted }: Judgement): string {
+  const when = atMs === undefined ? "never happened" : `at ${atMs / 1000} s${fact === undefined ? "" : `: ${fact}`}`;
+  return `${holds ? "holds" : "FAILS"}  ${condition} (${wanted}): ${when}`;
+}
+
+/** The facts of all parts of the cluster, for a condition. */
+function tracesOf(facts: LabFacts): Parameters<typeof openCondition>[1]["trace"] {
+  const followed = new Map<TraceSink, Disposable>();
+  return {
+    addSink: (sink) =>
+      void followed.set(
+        sink,
+        facts.follow((event) => sink.write(event)),
+      ),
+    removeSink: (sink) => followed.get(sink)?.[Symbol.dispose](),
+  };
+}
