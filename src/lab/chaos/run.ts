@@ -1,3 +1,4 @@
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { NodeContext } from "../../testbed/context.js";
 import { createUnlessThere } from "../../testbed/create-unless-there.js";
@@ -8,6 +9,7 @@ import { SystemClock } from "../../util/clock.js";
 import { makeUniqueFolder, removeOwn } from "../../util/os/temporary-folder.js";
 import type { SeededRandom } from "../../util/seeded-random.js";
 import { pathOf, resourceOf } from "../kubectl/resources.js";
+import type { InjectionArguments } from "../labs/environment/environment.js";
 import { LabFacts } from "../labs/environment/facts.js";
 import { inject } from "../labs/environment/injections.js";
 import { LabNodes } from "../labs/environment/nodes.js";
@@ -20,126 +22,179 @@ const KUBE_VERSION = "1.25";
 /** Conditions are looked at this often, in ms of the cluster's clock. */
 const LOOK_MS = 1_000;
 
+/** The cluster of a scenario, in this process. Its time stands still. */
+interface Stage {
+  readonly clock: SystemClock;
+  readonly facts: LabFacts;
+  readonly nodes: LabNodes;
+  /** the administrator's; its requests are in no trace */
+  readonly client: KubeClient;
+}
+
+interface Deps {
+  readonly context: NodeContext;
+  readonly random: SeededRandom;
+}
+
 /**
  * Runs a scenario on a cluster of its own in this process, in virtual time.
  * @returns the judgements: one for each expectation, then one for each fault whose `when` was never met
  * @throws LabError REFUSED for an object that the API server refuses; as `inject`; the signal's reason
  */
-export async function runScenario(
-  { context, random }: { readonly context: NodeContext; readonly random: SeededRandom },
-  scenario: Scenario,
-): Promise<readonly Judgement[]> {
-  const { signal } = context;
+export async function runScenario(deps: Deps, scenario: Scenario): Promise<readonly Judgement[]> {
   const open = new Disposables();
   try {
-    const clock = new SystemClock();
-    open.defer(async () => clock.resume());
-    const facts = new LabFacts(clock);
-    const trace = facts.openTrace();
-    const folder = await makeUniqueFolder(labFolderPrefix());
-    open.defer(() => removeOwn(folder));
-    const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false };
-    const controlPlane = await startEmbeddedControlPlane(settings);
-    open.defer(() => controlPlane.close());
-    const close = async () => {};
-    const nodes = await LabNodes.open(
-      { context: withRandom(context, random), clock, facts },
-      {
-        count: scenario.nodes,
-        prefix: "node-",
-        folder,
-        target: {
-          kind: "joined",
-          admin: controlPlane.admin,
-          description: "the scenario's cluster",
-          kubeVersion: KUBE_VERSION,
-          close,
-          [Symbol.asyncDispose]: close,
-        },
-        settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: false },
-      },
-    );
-    open.defer(() => nodes[Symbol.asyncDispose]());
-    // Closing needs time that passes.
-    open.defer(async () => clock.resume());
-    const client = createClient(controlPlane.admin, { clock, random, trace: facts.reads, actor: "user" });
-    open.defer(() => client.close());
-    const time = new HeldTime(clock);
-    clock.pause();
-    await time.settle();
+    const stage = await openStage(deps, scenario.nodes, open);
+    const { signal } = deps.context;
     for (const object of scenario.objects) {
-      const known = await resourceOf(client, object, signal);
-      const path = pathOf(known, object.metadata.namespace ?? "default");
-      await createUnlessThere(client, path, object, signal);
+      const known = await resourceOf(stage.client, object, signal);
+      await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
     }
-    const startMs = clock.now();
-    const endMs = startMs + Math.max(...scenario.expect.map(({ from, within }) => from + within));
-    const watch = (text: string, fromMs: number, untilMs: number) => {
-      const made = new Watch(text, { client, facts }, fromMs, untilMs);
-      open.defer(async () => made[Symbol.dispose]());
-      return made;
-    };
-    const expected = scenario.expect.map((entry) => ({
-      entry,
-      watch: watch(entry.condition, startMs + entry.from, startMs + entry.from + entry.within),
-    }));
-    const planned = scenario.do.map((entry) => ({
-      entry,
-      watch: typeof entry.when === "string" ? watch(entry.when, startMs, endMs) : undefined,
-      dueMs: typeof entry.when === "string" ? Number.POSITIVE_INFINITY : startMs + entry.when.at,
-      backMs: Number.POSITIVE_INFINITY,
-      isDone: false,
-    }));
-    let failure: unknown;
-    const deps = { clock, nodes, setSpeed: async () => {} };
-    // An injection may wait for timers, so time goes on meanwhile.
-    const start = (name: string, args: Scenario["do"][number]["with"]) =>
-      void facts
-        .injection(name, args, () => inject(deps, name, args, signal))
-        .catch((error: unknown) => {
-          failure ??= error;
-        });
-    for (;;) {
-      const nowMs = clock.now();
-      for (const one of planned) {
-        const { entry } = one;
-        await one.watch?.look(nowMs, signal);
-        if (!one.isDone && (nowMs >= one.dueMs || one.watch?.metMs !== undefined)) {
-          one.isDone = true;
-          start(entry.fault, entry.with);
-          if (entry.for !== undefined) one.backMs = nowMs + entry.for;
-        } else if (nowMs >= one.backMs) {
-          one.backMs = Number.POSITIVE_INFINITY;
-          const back = FAULTS[entry.fault]?.undo?.(entry.with);
-          if (back !== undefined) start(...back);
-        }
-      }
-      for (const { watch: one } of expected) await one.look(nowMs, signal);
-      if (failure !== undefined) throw failure;
-      if (nowMs >= endMs || isDecided(expected, nowMs)) break;
-      const moments = planned.flatMap((one) => [one.isDone ? Number.POSITIVE_INFINITY : one.dueMs, one.backMs]);
-      await time.jump(Math.max(1, Math.min(nowMs + LOOK_MS, endMs, ...moments) - nowMs), signal);
-    }
-    const neverMet = planned.filter(({ isDone }) => !isDone);
-    return [
-      ...expected.map(({ entry, watch: one }) => judge(entry, one, startMs)),
-      ...neverMet.map(({ entry: { when, fault } }) => ({
-        condition: typeof when === "string" ? when : `at ${when.at / 1000} s`,
-        holds: false,
-        wanted: `fault ${fault}`,
-      })),
-    ];
+    return await play(stage, scenario, open, signal);
   } finally {
     await open.close();
   }
 }
 
-/** Whether nothing that may still happen changes a judgement. */
-function isDecided(
-  expected: readonly { readonly entry: Scenario["expect"][number]; readonly watch: Watch }[],
-  nowMs: number,
-): boolean {
-  return expected.every(({ watch }) => watch.metMs !== undefined || nowMs >= watch.endMs);
+async function openStage({ context, random }: Deps, count: number, open: Disposables): Promise<Stage> {
+  const clock = new SystemClock();
+  const facts = new LabFacts(clock);
+  const trace = facts.openTrace();
+  const folder = await makeUniqueFolder(labFolderPrefix());
+  open.defer(() => removeOwn(folder));
+  const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false };
+  const { admin, close } = await startEmbeddedControlPlane(settings);
+  open.defer(close);
+  const nothing = async () => {};
+  const description = "the scenario's cluster";
+  const nodes = await LabNodes.open(
+    { context: withRandom(context, random), clock, facts },
+    {
+      count,
+      prefix: "node-",
+      folder,
+      target: {
+        kind: "joined",
+        admin,
+        description,
+        kubeVersion: KUBE_VERSION,
+        close: nothing,
+        [Symbol.asyncDispose]: nothing,
+      },
+      settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: false },
+    },
+  );
+  open.defer(() => nodes[Symbol.asyncDispose]());
+  const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
+  open.defer(() => client.close());
+  // Closing needs time that passes.
+  open.defer(async () => clock.resume());
+  clock.pause();
+  await new HeldTime(clock).settle();
+  return { clock, facts, nodes, client };
+}
+
+/** Moves the time, causes each fault at its moment and watches for the conditions, until nothing is open. */
+async function play(
+  stage: Stage,
+  scenario: Scenario,
+  open: Disposables,
+  signal: AbortSignal,
+): Promise<readonly Judgement[]> {
+  const { clock } = stage;
+  const time = new HeldTime(clock);
+  const startMs = clock.now();
+  const endMs = startMs + Math.max(...scenario.expect.map(({ from, within }) => from + within));
+  const watch = (text: string, fromMs: number, untilMs: number) => {
+    const made = new Watch(text, stage, fromMs, untilMs);
+    open.defer(async () => made[Symbol.dispose]());
+    return made;
+  };
+  const expected = scenario.expect.map((entry) => {
+    const fromMs = startMs + entry.from;
+    return { entry, watch: watch(entry.condition, fromMs, fromMs + entry.within) };
+  });
+  const planned = scenario.do.map((entry) => new PlannedFault(entry, startMs, (text) => watch(text, startMs, endMs)));
+  const causes = new Causes(stage, signal);
+  for (;;) {
+    const nowMs = clock.now();
+    for (const one of planned) {
+      await one.watch?.look(nowMs, signal);
+      for (const [name, args] of one.due(nowMs)) causes.start(name, args);
+    }
+    for (const { watch: one } of expected) await one.look(nowMs, signal);
+    causes.throwIfFailed();
+    const isDecided = expected.every(({ watch: one }) => one.metMs !== undefined || nowMs >= one.endMs);
+    if (isDecided || nowMs >= endMs) break;
+    const moments = planned.map(({ nextMs }) => nextMs);
+    await time.jump(Math.max(1, Math.min(nowMs + LOOK_MS, endMs, ...moments) - nowMs), signal);
+  }
+  const neverMet = planned.filter(({ isStarted }) => !isStarted);
+  return [
+    ...expected.map(({ entry, watch: one }) => judge(entry, one, startMs)),
+    ...neverMet.map(({ entry, whenText }) => ({ condition: whenText, holds: false, wanted: `fault ${entry.fault}` })),
+  ];
+}
+
+/** A fault of the scenario: when it begins, and when it is taken back. */
+class PlannedFault {
+  /** undefined for a fault that begins at a moment */
+  readonly watch: Watch | undefined;
+  /** Unix ms of its begin, then of its end; infinite if neither is known */
+  nextMs: number;
+  isStarted = false;
+
+  constructor(
+    readonly entry: Scenario["do"][number],
+    startMs: number,
+    watch: (text: string) => Watch,
+  ) {
+    const { when } = entry;
+    this.watch = typeof when === "string" ? watch(when) : undefined;
+    this.nextMs = typeof when === "string" ? Number.POSITIVE_INFINITY : startMs + when.at;
+  }
+
+  get whenText(): string {
+    const { when } = this.entry;
+    return typeof when === "string" ? when : `at ${when.at / 1000} s`;
+  }
+
+  /** The injections that are due. */
+  due(nowMs: number): readonly (readonly [name: string, args: InjectionArguments])[] {
+    const { fault, with: args, for: lengthMs } = this.entry;
+    if (!this.isStarted) {
+      if (nowMs < this.nextMs && this.watch?.metMs === undefined) return [];
+      this.isStarted = true;
+      this.nextMs = nowMs + (lengthMs ?? Number.POSITIVE_INFINITY);
+      return [[fault, args]];
+    }
+    if (nowMs < this.nextMs) return [];
+    this.nextMs = Number.POSITIVE_INFINITY;
+    const back = FAULTS[fault]?.undo?.(args);
+    return back === undefined ? [] : [back];
+  }
+}
+
+/** Injections that run while the time goes on, because they may wait for timers. */
+class Causes {
+  #failure: unknown;
+
+  constructor(
+    readonly stage: Stage,
+    readonly signal: AbortSignal,
+  ) {}
+
+  start(name: string, args: InjectionArguments): void {
+    const { clock, facts, nodes } = this.stage;
+    const run = () => inject({ clock, nodes, setSpeed: async () => {} }, name, args, this.signal);
+    facts.injection(name, args, run).catch((error: unknown) => {
+      this.#failure ??= error;
+    });
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
 }
 
 /** The same process with the randomness of the seed. */

@@ -92,6 +92,17 @@ export function parseScenario(text: string, file: string): Scenario {
   if (documents.length !== 1) throw bad("expected one YAML document");
   const { data, error } = scenario.safeParse(documents[0]);
   if (data !== undefined) return data;
-  const problems = (error?.issues ?? []).map(({ path, message }) => `${path.join(".") || "scenario"}: ${message}`);
-  throw bad(problems.join("\n"));
+  throw bad((error?.issues ?? []).map((issue) => problemOf(issue)).join("\n"));
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Of a value with several forms, the problem of the form that it has. */
+function problemOf(issue: Issue, above: readonly PropertyKey[] = []): string {
+  const path = [...above, ...issue.path];
+  const meant =
+    issue.code === "invalid_union"
+      ? issue.errors.map(([first]) => first).find((first) => first?.code !== "invalid_type" || first.path.length > 0)
+      : undefined;
+  return meant === undefined ? `${path.join(".") || "scenario"}: ${issue.message}` : problemOf(meant, path);
 }

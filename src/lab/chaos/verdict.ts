@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { openCondition } from "../../testbed/time/condition.js";
+import type { TraceEvent } from "../../trace/events.js";
 import { ownText } from "../../trace/story/step.js";
 import type { TraceSink } from "../../trace/trace.js";
 import type { LabFacts } from "../labs/environment/facts.js";
@@ -11,7 +12,7 @@ export interface Judgement {
   readonly holds: boolean;
   /** ms after the start; absent for what never happened */
   readonly atMs?: number;
-  /** the last fact that names the object or the reason */
+  /** the fact that met the condition */
   readonly fact?: string;
   /** `within 60s`, `never, for 5m`, `fault node-stop` */
   readonly wanted: string;
@@ -44,15 +45,25 @@ export class Watch implements Disposable {
     );
     if (!(await this.#condition.test(signal))) return;
     this.metMs = nowMs;
-    const [, path = "", state = ""] = /^[a-z]+(?:\/([^=]*))?=(.*)$/.exec(this.text) ?? [];
-    const name = path.split("/").at(-1) || state;
-    const found = this.deps.facts.since().findLast((event) => event.level <= 1 && JSON.stringify(event).includes(name));
+    const found = this.deps.facts.since().findLast(decides(this.text));
     if (found !== undefined) this.fact = ownText(found);
   }
 
   [Symbol.dispose](): void {
     this.#condition?.[Symbol.dispose]();
   }
+}
+
+/** Whether a fact has met a condition: the write of the object's state, the Event, or the fact with the text. */
+function decides(condition: string): (event: TraceEvent) => boolean {
+  const [, kind, name = "", wanted = ""] = /^([a-z]+)(?:\/(?:[^=]*\/)?([^=/]*))?=(.*)$/.exec(condition) ?? [];
+  return (event) => {
+    if (kind === "fact") return JSON.stringify(event).includes(wanted);
+    if (kind === "event") return event.kind === "event" && event.reason === wanted;
+    if (event.kind !== "request" || event.method === "GET" || event.status === undefined || event.status >= 300)
+      return false;
+    return event.path.split("?")[0]?.match(/\/(?:pods|nodes)\/([^/]+)(?:\/status)?$/)?.[1] === name;
+  };
 }
 
 /** @param startMs of the scenario, Unix ms */
