@@ -43,7 +43,10 @@ test("containers of a pod with shareProcessNamespace see each other's processes,
       "    3 root      0:00 sleep infinity\n    4 root      0:00 ps\n",
   );
   const status = "grep -E '^(Name|Pid|PPid|Uid)' /proc/1/status; tr '\\0' ' ' < /proc/2/cmdline";
-  assert.equal(await sh(status, shell), "Name:\tpause\nPid:\t1\nPPid:\t0\nUid:\t65535\t65535\t65535\t65535\nnginx: master process nginx ");
+  assert.equal(
+    await sh(status, shell),
+    "Name:\tpause\nPid:\t1\nPPid:\t0\nUid:\t65535\t65535\t65535\t65535\nnginx: master process nginx ",
+  );
   assert.equal(await sh("head -1 /proc/2/root/etc/nginx/conf.d/default.conf", shell), "server {\n");
   assert.equal(await sh("ls /proc/1/root", shell), "ls: can't open '/proc/1/root': Permission denied\n");
   assert.equal(
@@ -86,7 +89,10 @@ test("a container that targets another sees its processes, and ends with them", 
   const app = run(sandbox, { pid: NamespaceMode.CONTAINER, image: "nginx", command: ["nginx"] });
   const debug = run(sandbox, { pid: NamespaceMode.TARGET, targetId: app.containerId });
   await lab.settle();
-  assert.match(await sh("ps", debug), /\n {4}1 root {6}0:00 nginx: master process nginx\n {4}2 root {6}0:00 sleep infinity\n/);
+  assert.match(
+    await sh("ps", debug),
+    /\n {4}1 root {6}0:00 nginx: master process nginx\n {4}2 root {6}0:00 sleep infinity\n/,
+  );
   assert.equal(await sh("head -1 /proc/1/root/etc/nginx/conf.d/default.conf", debug), "server {\n");
   await lab.sh("kill 1", debug);
   await lab.settle();
