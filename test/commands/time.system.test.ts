@@ -107,7 +107,7 @@ test("the clock of a lab is held with --lab, and commands of the lab go on", asy
   assert.match(none.stderr, /no lab with a clock of its own is played\nStart one: kubelab learn/);
   const both = await runCliProcess(home, "time", "pause", "--lab", "--name", "x");
   assert.equal(both.code, 2);
-  assert.equal((await runCliProcess(home, "learn", "start", "crash-loop", "--detach")).code, 0);
+  assert.equal((await runCliProcess(home, "learn", "start", "heartbeats", "--detach")).code, 0);
   assert.equal((await runCliProcess(home, "time", "pause", "--lab")).code, 0);
   const { code, stdout, stderr } = await runCliProcess(home, "time", "jump", "40s", "--lab", "--json");
   assert.equal(code, 0, stderr);
