@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
-import { openCondition } from "../../testbed/time/condition.js";
+import { openCondition, parseCondition, pathOfObject } from "../../testbed/time/condition.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { ownText } from "../../trace/story/step.js";
 import type { TraceSink } from "../../trace/trace.js";
@@ -56,13 +56,14 @@ export class Watch implements Disposable {
 
 /** Whether a fact has met a condition: the write of the object's state, the Event, or the fact with the text. */
 function decides(condition: string): (event: TraceEvent) => boolean {
-  const [, kind, name = "", wanted = ""] = /^([a-z]+)(?:\/(?:[^=]*\/)?([^=/]*))?=(.*)$/.exec(condition) ?? [];
+  const parsed = parseCondition(condition);
+  if (parsed.kind === "fact") return (event) => JSON.stringify(event).includes(parsed.text);
+  if (parsed.kind === "event") return (event) => event.kind === "event" && event.reason === parsed.text;
+  const path = pathOfObject(parsed);
   return (event) => {
-    if (kind === "fact") return JSON.stringify(event).includes(wanted);
-    if (kind === "event") return event.kind === "event" && event.reason === wanted;
     if (event.kind !== "request" || event.method === "GET" || event.status === undefined || event.status >= 300)
       return false;
-    return event.path.split("?")[0]?.match(/\/(?:pods|nodes)\/([^/]+)(?:\/status)?$/)?.[1] === name;
+    return event.path.split("?")[0]?.replace(/\/status$/, "") === path;
   };
 }
 

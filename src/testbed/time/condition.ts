@@ -69,12 +69,15 @@ function factCondition(trace: Sinks, text: string): Condition {
   return { test: async () => isSeen, [Symbol.dispose]: () => trace.removeSink(sink) };
 }
 
+/** The API server's path of the object whose state a condition names. */
+export function pathOfObject(parsed: ObjectState): string {
+  return parsed.kind === "pod"
+    ? objectPath({ ...PODS, namespace: parsed.namespace }, parsed.name)
+    : objectPath(NODES, parsed.name);
+}
+
 async function isIn(client: KubeClient, parsed: ObjectState, signal: AbortSignal): Promise<boolean> {
-  const path =
-    parsed.kind === "pod"
-      ? objectPath({ ...PODS, namespace: parsed.namespace }, parsed.name)
-      : objectPath(NODES, parsed.name);
-  const { status, body } = await client.request({ method: "GET", path, signal });
+  const { status, body } = await client.request({ method: "GET", path: pathOfObject(parsed), signal });
   if (status === 404) return parsed.state === DELETED;
   if (status !== 200) return false;
   return parsed.kind === "pod"
