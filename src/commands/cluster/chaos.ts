@@ -1,62 +1,83 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { FAULTS } from "../../lab/chaos/faults.js";
-import { LabError, messageOf } from "../../util/errors.js";
-import { readIfThere } from "../../util/os/files.js";
+import { LabError } from "../../util/errors.js";
 import { SeededRandom } from "../../util/seeded-random.js";
+import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addPlainOptions } from "../cli/options.js";
 
+/** Of the names of faults and scenarios. */
+const NAME_COLUMNS = 28;
+
 interface RunFlags {
   readonly seed: number;
+  readonly junit?: true;
+  readonly json?: true;
 }
 
 /** `kubelab chaos run | list`: scenarios of faults on an embedded cluster in virtual time. */
 export function addChaosCommand(chaos: Command, context: CliContext): void {
   chaos.description(
-    "Runs a file of objects, faults and expectations on an embedded cluster of its own, in virtual time. The verdict has one line per expectation.",
+    "Runs a scenario of objects, faults and expectations on an embedded cluster of its own, in virtual time. The verdict has one line per expectation.",
   );
   const run = addPlainOptions(chaos.command("run").description("run a scenario; exit code 1 if an expectation fails"))
-    .argument("<file>", "a YAML file; docs/chaos.md has the format")
+    .argument("<scenario>", "the name of a ready one, or a YAML file; docs/chaos.md has the format")
     .option("--seed <number>", "of names, IDs and jitter of the cluster", parseSeed, 1)
-    .action((file: string, { seed }: RunFlags) => runFile(context, file, seed));
-  addExamples(run, "kubelab chaos run scenarios/node-partition.yaml", "kubelab chaos run my.yaml --seed 7 --json");
-  addPlainOptions(chaos.command("list").description("list the faults, and what breaks like that in real life")).action(
-    () => {
-      const faults = Object.entries(FAULTS).map(([name, { inRealLife }]) => ({ name, inRealLife }));
-      const text = faults.map(({ name, inRealLife }) => `${name.padEnd(18)} ${inRealLife}`).join("\n");
-      context.print({ text, json: faults });
-    },
-  );
+    .option("--junit", "the verdict as JUnit's XML")
+    .action((word: string, flags: RunFlags) => runNamed(context, word, flags));
+  addExamples(run, "kubelab chaos run node-partition", "kubelab chaos run my.yaml --seed 7 --junit > result.xml");
+  addPlainOptions(
+    chaos.command("list").description("list the faults, what breaks like that in real life, and the ready scenarios"),
+  ).action(() => list(context));
+  const schema = chaos.command("schema").description("print the JSON schema of scenario files, for editors");
+  schema.action(async () => {
+    const { scenarioSchema } = await import("../../lab/chaos/scenario.js");
+    const json = scenarioSchema();
+    context.print({ text: JSON.stringify(json, null, 2), json });
+  });
+  addExamples(schema, "kubelab chaos schema > scenario.schema.json");
 }
 
-/** @throws LabError BAD_FILE */
-async function runFile(context: CliContext, file: string, seed: number): Promise<void> {
-  const [{ parseScenario }, { runScenario }, { judgementText }] = await Promise.all([
-    import("../../lab/chaos/scenario.js"),
+async function runNamed(context: CliContext, word: string, { seed, junit, json }: RunFlags): Promise<void> {
+  if (junit === true && json === true) {
+    throw new LabError("USAGE", "--json and --junit exclude each other", "Give one of them.");
+  }
+  const [{ openScenario }, { runScenario }, { judgementText, verdictXml }] = await Promise.all([
+    import("../../lab/chaos/library.js"),
     import("../../lab/chaos/run.js"),
     import("../../lab/chaos/verdict.js"),
   ]);
-  const scenario = parseScenario(await readScenario(context, file), file);
-  using _line = context.progress(`running ${file}`);
+  const scenario = await openScenario(word, context.cwd);
+  using _line = context.progress(`running ${word}`);
   const judgements = await runScenario({ context, random: new SeededRandom(seed) }, scenario);
   const holds = judgements.every((one) => one.holds);
   const heading = `${scenario.title} (seed ${seed}): ${holds ? "every expectation holds" : "an expectation fails"}`;
   context.print({
-    text: [heading, ...judgements.map(judgementText)].join("\n"),
+    text: junit === true ? verdictXml(heading, judgements) : [heading, ...judgements.map(judgementText)].join("\n"),
     json: { title: scenario.title, seed, holds, judgements },
   });
   if (!holds) context.exitWith(1);
 }
 
-async function readScenario({ cwd }: CliContext, file: string): Promise<string> {
-  const { resolve } = await import("node:path");
-  const bad = (why: string) => new LabError("BAD_FILE", `cannot read ${file}: ${why}`, "Check the path.");
-  const text = await readIfThere(resolve(cwd, file)).catch((error: unknown) => {
-    throw bad(messageOf(error));
-  });
-  if (text === undefined) throw bad("no such file");
-  return text;
+/** What can break, and what is ready to be run. */
+async function list(context: CliContext): Promise<void> {
+  const [{ FAULTS }, { readyScenarios }] = await Promise.all([
+    import("../../lab/chaos/faults.js"),
+    import("../../lab/chaos/library.js"),
+  ]);
+  const faults = Object.entries(FAULTS).map(([name, { inRealLife }]) => ({ name, inRealLife }));
+  const scenarios = await readyScenarios();
+  const width = Math.max(40, (context.streams.stdout.columns ?? 200) - NAME_COLUMNS);
+  const row = (name: string, text: string) =>
+    wrap(text, width).map((line, i) => (i === 0 ? `  ${name}` : "").padEnd(NAME_COLUMNS) + line);
+  const text = [
+    "Faults, and what breaks like that in real life:",
+    ...faults.flatMap(({ name, inRealLife }) => row(name, inRealLife)),
+    "",
+    "Ready scenarios, for kubelab chaos run NAME:",
+    ...scenarios.flatMap(({ name, title }) => row(name, title)),
+  ].join("\n");
+  context.print({ text, json: { faults, scenarios } });
 }
 
 function parseSeed(text: string): number {

@@ -4,6 +4,7 @@ import { type LabResult, mostPointsOf, pointsOf, resultOf } from "../../lab/labs
 import { dateAt, streakAt } from "../../lab/labs/progress/today.js";
 import { alignedLines, wrappedTable } from "../../trace/terminal/table.js";
 import type { Say } from "../../util/i18n/catalogue.js";
+import { junitXml } from "../../util/text/junit.js";
 import { textWidth, wrap } from "../../util/text/text-width.js";
 import { examInWords } from "./play/exam.js";
 import { standingIn, standingInWords } from "./standing.js";
@@ -128,25 +129,15 @@ export function jsonReport(labs: readonly LabSummary[], progress: Progress): unk
 
 /** As JUnit's XML: a lab is a suite, a step a test case; an open step is skipped, and a wrong prediction is a failure. */
 export function junitReport(labs: readonly LabSummary[], progress: Progress): string {
-  const suites = labs.map((lab) => {
-    const run = progressIn(lab, progress);
-    const done = new Set(run?.done);
-    const skipped = lab.steps.filter((step) => !done.has(step)).length;
-    const wrong = new Set(run?.wrong);
-    const failures = lab.steps.filter((step) => wrong.has(step)).length;
-    const cases = lab.steps.map((step) => {
-      const open = `    <testcase classname="${attribute(lab.id)}" name="${attribute(step)}"`;
-      if (wrong.has(step)) return `${open}><failure message="wrong prediction"/></testcase>`;
-      return done.has(step) ? `${open}/>` : `${open}><skipped/></testcase>`;
-    });
-    const head = `  <testsuite name="${attribute(`${lab.number} ${lab.title.en}`)}" tests="${lab.steps.length}" skipped="${skipped}" failures="${failures}">`;
-    return [head, ...cases, "  </testsuite>"].join("\n");
-  });
-  return ['<?xml version="1.0" encoding="UTF-8"?>', '<testsuites name="kubelab">', ...suites, "</testsuites>"].join(
-    "\n",
+  return junitXml(
+    labs.map((lab) => {
+      const run = progressIn(lab, progress);
+      const cases = lab.steps.map((name) => ({
+        group: lab.id,
+        name,
+        ...(run?.wrong?.includes(name) ? { failure: "wrong prediction" } : { isSkipped: !run?.done.includes(name) }),
+      }));
+      return { name: `${lab.number} ${lab.title.en}`, cases };
+    }),
   );
-}
-
-function attribute(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -34,10 +34,10 @@ const argument = z.union([z.string(), z.number(), z.boolean()]);
 
 const fault = z
   .strictObject({
-    when: z.union([z.strictObject({ at: duration }), condition]),
-    fault: z.string(),
-    with: z.record(z.string(), argument).default({}),
-    for: duration.optional(),
+    when: z.union([z.strictObject({ at: duration }), condition]).describe("a moment, or a condition that is met"),
+    fault: z.string().meta({ enum: Object.keys(FAULTS) }),
+    with: z.record(z.string(), argument).default({}).describe("the fault's arguments"),
+    for: duration.optional().describe("then the fault is taken back; without it, it stays"),
   })
   .superRefine((entry, { addIssue }) => {
     const known = FAULTS[entry.fault];
@@ -53,17 +53,15 @@ const fault = z
   });
 
 const expectation = z.strictObject({
-  condition,
-  /** when the time of `within` begins */
-  from: duration.default(0),
-  within: duration,
-  /** the condition must not be met in that time */
-  never: z.boolean().default(false),
+  condition: condition.describe("a pod's or node's state, an Event or a fact, as `kubelab time until` takes it"),
+  from: duration.default(0).describe("when the time of `within` begins"),
+  within: duration.describe("how long the condition may take"),
+  never: z.boolean().default(false).describe("the condition must not be met in that time"),
 });
 
 const scenario = z.strictObject({
   title: z.string().min(1),
-  nodes: z.number().int().min(1).max(10).default(1),
+  nodes: z.number().int().min(1).max(10).default(1).describe("named node-1, node-2, ..."),
   objects: z
     .array(
       z.looseObject({
@@ -72,13 +70,20 @@ const scenario = z.strictObject({
         metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
       }),
     )
-    .default([]),
+    .default([])
+    .describe("created at 0 s"),
   do: z.array(fault).default([]),
   expect: z.array(expectation).min(1),
 });
 
 /** Objects, faults and expectations. Times are ms of the cluster's clock, from the moment when the objects exist. */
 export type Scenario = z.infer<typeof scenario>;
+
+/** The JSON schema of scenario files, by which editors complete and check them. */
+export function scenarioSchema(): Readonly<Record<string, unknown>> {
+  const schema = z.toJSONSchema(scenario, { io: "input" });
+  return { ...schema, title: "A scenario of kubelab chaos" };
+}
 
 /** @param file its name, for messages @throws LabError BAD_FILE with a line for each wrong field */
 export function parseScenario(text: string, file: string): Scenario {

@@ -3,6 +3,7 @@ import { openCondition, parseCondition, pathOfObject } from "../../testbed/time/
 import type { TraceEvent } from "../../trace/events.js";
 import { ownText } from "../../trace/story/step.js";
 import type { TraceSink } from "../../trace/trace.js";
+import { junitXml } from "../../util/text/junit.js";
 import type { LabFacts } from "../labs/environment/facts.js";
 import type { Scenario } from "./scenario.js";
 
@@ -76,9 +77,22 @@ export function judge(entry: Scenario["expect"][number], watch: Watch, startMs: 
 }
 
 /** One line. */
-export function judgementText({ condition, holds, atMs, fact, wanted }: Judgement): string {
-  const when = atMs === undefined ? "never happened" : `at ${atMs / 1000} s${fact === undefined ? "" : `: ${fact}`}`;
-  return `${holds ? "holds" : "FAILS"}  ${condition} (${wanted}): ${when}`;
+export function judgementText(one: Judgement): string {
+  return `${one.holds ? "holds" : "FAILS"}  ${one.condition} (${one.wanted}): ${whatHappened(one)}`;
+}
+
+function whatHappened({ atMs, fact }: Judgement): string {
+  return atMs === undefined ? "never happened" : `at ${atMs / 1000} s${fact === undefined ? "" : `: ${fact}`}`;
+}
+
+/** A suite with a test case per line of the verdict. @param heading the suite's name */
+export function verdictXml(heading: string, judgements: readonly Judgement[]): string {
+  const cases = judgements.map((one) => ({
+    group: "chaos",
+    name: `${one.condition} (${one.wanted})`,
+    ...(one.holds ? {} : { failure: whatHappened(one) }),
+  }));
+  return junitXml([{ name: heading, cases }]);
 }
 
 /** The facts of all parts of the cluster, for a condition. */

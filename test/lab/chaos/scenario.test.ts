@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { FAULTS } from "../../../src/lab/chaos/faults.js";
-import { parseScenario } from "../../../src/lab/chaos/scenario.js";
+import { openScenario, readyScenarios } from "../../../src/lab/chaos/library.js";
+import { parseScenario, scenarioSchema } from "../../../src/lab/chaos/scenario.js";
 import { injectionProblems } from "../../../src/lab/labs/format/injection-names.js";
 import { sayIn } from "../../../src/util/i18n/catalogue.js";
 
@@ -47,4 +48,30 @@ test("each fault is an injection of the labs, and so is what takes it back", () 
       expect(injectionProblems(one, more, sayIn("en"))).toEqual([]);
     }
   }
+});
+
+test("the schema has each field of a file, and the names of the faults", () => {
+  const { properties } = scenarioSchema() as {
+    readonly properties: Readonly<Record<string, { readonly items?: object }>>;
+  };
+  expect(Object.keys(properties)).toEqual(["title", "nodes", "objects", "do", "expect"]);
+  expect(properties["do"]?.items).toMatchObject({
+    properties: { fault: { enum: Object.keys(FAULTS) }, for: { type: "string" } },
+    required: ["when", "fault"],
+    additionalProperties: false,
+  });
+});
+
+test("a ready scenario is opened by its name", async () => {
+  const ready = await readyScenarios();
+  expect(ready).toContainEqual({ name: "node-partition", title: "Node partition" });
+  expect(await openScenario("node-partition", "/")).toMatchObject({ title: "Node partition", nodes: 2 });
+});
+
+test.each([
+  ["node-partitio", "there is no ready scenario"],
+  ["./node-partition", "no such file"],
+  ["missing.yaml", "no such file"],
+])("refuses %s", async (word, message) => {
+  await expect(openScenario(word, import.meta.dirname)).rejects.toThrow(message);
 });

@@ -1,14 +1,20 @@
-import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
+import { readyScenarios } from "../../../src/lab/chaos/library.js";
 import { runInProcess } from "../../support/run-cli.js";
 
-const FOLDER = resolve(import.meta.dirname, "../../../scenarios");
-
-const RUNS = readdirSync(FOLDER).flatMap((name) => [1, 2].map((seed) => [name, seed] as const));
+const RUNS = (await readyScenarios()).flatMap(({ name }) => [1, 2].map((seed) => [name, seed] as const));
 
 test.each(RUNS)("%s, seed %i: every expectation holds", { timeout: 120_000 }, async (name, seed) => {
-  const run = await runInProcess(["chaos", "run", resolve(FOLDER, name), "--seed", String(seed), "--json"]);
+  const run = await runInProcess(["chaos", "run", name, "--seed", String(seed), "--json"]);
   const failed = JSON.parse(run.stdout).judgements.filter((one: { readonly holds: boolean }) => !one.holds);
   expect({ failed, code: run.code }).toEqual({ failed: [], code: 0 });
+});
+
+test("--junit: a case per expectation; what never happened is a failure", { timeout: 120_000 }, async () => {
+  const file = resolve(import.meta.dirname, "never.yaml");
+  const { stdout, code } = await runInProcess(["chaos", "run", file, "--junit"]);
+  expect(code).toBe(1);
+  expect(stdout).toContain('tests="2" skipped="0" failures="1"');
+  expect(stdout).toContain('name="event=&lt;None&gt; (within 2 s)"><failure message="never happened"/>');
 });
