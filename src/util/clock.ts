@@ -36,6 +36,8 @@ export interface ClockReading {
   readonly speed: number;
   /** the time stands still; absent: it passes */
   readonly isPaused?: boolean;
+  /** of the timers that are due, the first runs, or none; absent: all run */
+  readonly runs?: "first" | "none";
   /** Unix ms on the clock */
   readonly clockMs: number;
   /** the machine's monotonic time at that moment, in ms */
@@ -102,14 +104,34 @@ export class SystemClock implements Clock {
     this.#continueFrom(Math.max(clockMs, this.#exactMs()), this.#speed, true);
   }
 
-  #continueFrom(clockMs: number, speed: number, isPaused: boolean): void {
+  /**
+   * Moves the time of a paused clock forward, but runs only one of the timers that are due.
+   * @param owner the process whose first timer runs; undefined: this one
+   */
+  stepTo(clockMs: number, owner: ClockFollower | undefined): void {
+    this.#continueFrom(Math.max(clockMs, this.#exactMs()), this.#speed, true, (one) =>
+      one === owner ? "first" : "none",
+    );
+  }
+
+  #continueFrom(
+    clockMs: number,
+    speed: number,
+    isPaused: boolean,
+    runs?: (owner: ClockFollower | undefined) => ClockReading["runs"],
+  ): void {
     this.#startMs = clockMs;
     this.#startMonotonicMs = performance.now();
     this.#speed = speed;
     this.#isPaused = isPaused;
-    for (const timer of [...this.#timers].sort((one, other) => one.untilMs - other.untilMs)) timer.look();
+    const timers = [...this.#timers].sort((one, other) => one.untilMs - other.untilMs);
+    const own = runs?.(undefined);
+    for (const timer of own === undefined ? timers : timers.slice(0, own === "first" ? 1 : 0)) timer.look();
     for (const listener of [...this.#speedListeners]) listener();
-    for (const follower of this.#followers) follower.follow(this.reading);
+    for (const follower of this.#followers) {
+      const part = runs?.(follower);
+      follower.follow({ ...this.reading, ...(part === undefined ? {} : { runs: part }) });
+    }
   }
 
   /** Calls `listener` after each change of the speed, until it is disposed of. */
@@ -139,8 +161,9 @@ export class SystemClock implements Clock {
   }
 
   /** Shows the time of the clock that was read, at its speed. */
-  follow({ speed, clockMs, monotonicMs: readMs, isPaused = false }: ClockReading): void {
-    this.#continueFrom(isPaused ? clockMs : clockMs + (monotonicMs() - readMs) * speed, speed, isPaused);
+  follow({ speed, clockMs, monotonicMs: readMs, isPaused = false, runs }: ClockReading): void {
+    const nowMs = isPaused ? clockMs : clockMs + (monotonicMs() - readMs) * speed;
+    this.#continueFrom(nowMs, speed, isPaused, runs === undefined ? undefined : () => runs);
   }
 
   /**

@@ -10,6 +10,16 @@ export interface Random {
   /** An RFC 4122 version 4 UUID, lower case. */
   uuid(): string;
   bytes(count: number): Buffer;
+  /** The randomness of one part of a run that can be repeated; absent: no run can. */
+  part?(name: string): Random;
+}
+
+/**
+ * Randomness that does not depend on the order in which other parts of the program ask for theirs.
+ * @param name what it is for: `kubelet node-1`, `uid of pods default/web`
+ */
+export function randomOf(random: Random, name: string): Random {
+  return random.part?.(name) ?? random;
 }
 
 /** The most bits that `readUIntBE` reads. */

@@ -1,11 +1,23 @@
 import { createHash } from "node:crypto";
 import type { Random } from "./random.js";
 
-/** Random numbers that are the same for the same seed: SHA-256 of the seed and a counter. Not for secrets. */
+/**
+ * Random numbers that are the same for the same seed: SHA-256 of the seed and a counter. Not for secrets. Each part has numbers of its
+ * own, and is kept, so that it goes on when it is asked for again.
+ */
 export class SeededRandom implements Random {
   #count = 0;
+  readonly #parts = new Map<string, SeededRandom>();
 
-  constructor(readonly seed: number) {}
+  constructor(readonly seed: number | string) {}
+
+  part(name: string): SeededRandom {
+    const known = this.#parts.get(name);
+    if (known !== undefined) return known;
+    const made = new SeededRandom(`${this.seed}/${name}`);
+    this.#parts.set(name, made);
+    return made;
+  }
 
   bytes(count: number): Buffer {
     const parts: Buffer[] = [];

@@ -1,6 +1,7 @@
 import { SharedReflectors, sharingReflectors } from "../../staging/client-go/informers/shared-reflector.js";
 import type { UserInfo } from "../../staging/server/authentication/user.js";
 import type { HealthCheck } from "../../staging/server/healthz.js";
+import { randomOf } from "../../util/random.js";
 import type { Controller } from "../controllers/controller.js";
 import {
   CONTROLLER_MANAGER,
@@ -42,7 +43,11 @@ export function startControllers(deps: ComponentsDeps, options: ComponentsOption
   const reflectors = new SharedReflectors(deps.clientFor(CONTROLLER_MANAGER), deps.trace);
   const isWanted = ({ name }: Controller) =>
     options.without?.includes(name) !== true && (options.component ?? componentOf(name)) === componentOf(name);
-  const all = [...createControllers(deps, reflectors, options), ...schedulerOf(deps, reflectors)];
+  const own = (name: Component) => ({ ...deps, random: randomOf(deps.random, name) });
+  const all = [
+    ...createControllers(own("controller-manager"), reflectors, options),
+    ...schedulerOf(own("scheduler"), reflectors),
+  ];
   const controllers = all.filter(isWanted);
   const stop = new AbortController();
   const failures = new Map<string, string>();

@@ -3,7 +3,7 @@ import type { Ctx } from "../../trace/ctx.js";
 import { runInScope } from "../../trace/scope.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError, messageOf } from "../../util/errors.js";
-import type { Random } from "../../util/random.js";
+import { type Random, randomOf } from "../../util/random.js";
 import { factFor } from "../../util/release/facts.js";
 import type { PodCache } from "../container/cache.js";
 import type { PodStatus } from "../container/runtime.js";
@@ -197,17 +197,18 @@ function requeue(
   outcome: SyncOutcome,
 ): void {
   const { uid } = pod.metadata;
+  const own = randomOf(random, uid);
   if (outcome.kind === "ok") {
     const phaseTransition = workType === "terminating" || outcome.isTerminal;
     const factor = factFor("podWorkerResyncJitterFactor", kubeVersion);
     if (phaseTransition) workQueue.enqueue(uid, 0);
-    else trace.origin("timer", () => workQueue.enqueue(uid, jitter(random, resyncIntervalMs, factor)));
+    else trace.origin("timer", () => workQueue.enqueue(uid, jitter(own, resyncIntervalMs, factor)));
     return;
   }
   const text = messageOf(outcome.error);
   const isTransient = text.includes(NETWORK_NOT_READY_ERROR_MSG);
   const period = isTransient ? "podWorkerTransientBackOffPeriod" : "podWorkerBackOffPeriod";
-  const delayMs = backOffMs(random, period, kubeVersion);
+  const delayMs = backOffMs(own, period, kubeVersion);
   const failure = outcome.kind === "canceled" ? undefined : text;
   const causedBy = table.observer.retries(pod, delayMs, failure, period, kubeVersion);
   trace.because({ causedBy }, () => workQueue.enqueue(uid, delayMs));

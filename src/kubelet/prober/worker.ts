@@ -4,6 +4,7 @@ import { isPodPhaseTerminal } from "../../staging/apimachinery/api/pod.js";
 import type { Wire } from "../../staging/apimachinery/wire.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { Waker } from "../../util/async/waker.js";
+import { randomOf } from "../../util/random.js";
 import type { ProbeResult } from "../container/runtime-helper.js";
 import { podText } from "../types/pod-update.js";
 import type { Prober } from "./prober.js";
@@ -100,7 +101,8 @@ export class ProbeWorker {
     const { clock, random } = this.deps;
     const periodMs = this.#periodSeconds * 1000;
     // Otherwise all probes of all pods would run at the same moment after a restart of the kubelet.
-    if (periodMs > clock.now() - this.options.managerStartMs) await clock.sleep(random.float() * periodMs, signal);
+    if (periodMs > clock.now() - this.options.managerStartMs)
+      await clock.sleep(randomOf(random, this.options.container.name).float() * periodMs, signal);
     let tickMs = clock.now() + periodMs;
     try {
       while (await this.#doProbe(signal)) {

@@ -43,21 +43,30 @@ interface Deps {
  */
 export async function runScenario(deps: Deps, scenario: Scenario): Promise<readonly Judgement[]> {
   const open = new Disposables();
+  // Times of objects have whole seconds: the same offset from the start makes them the same in each run.
+  const clock = new SystemClock(1, new SystemClock().now() % 1000);
+  clock.pause();
   try {
-    const stage = await openStage(deps, scenario.nodes, open);
     const { signal } = deps.context;
+    const stage = await new HeldTime(clock, true).during(() => openStage(deps, clock, scenario.nodes, open), signal);
     for (const object of scenario.objects) {
       const known = await resourceOf(stage.client, object, signal);
       await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
     }
     return await play(stage, scenario, open, signal);
   } finally {
+    // Closing needs time that passes.
+    clock.resume();
     await open.close();
   }
 }
 
-async function openStage({ context, random }: Deps, count: number, open: Disposables): Promise<Stage> {
-  const clock = new SystemClock();
+async function openStage(
+  { context, random }: Deps,
+  clock: SystemClock,
+  count: number,
+  open: Disposables,
+): Promise<Stage> {
   const facts = new LabFacts(clock);
   const trace = facts.openTrace();
   const folder = await makeUniqueFolder(labFolderPrefix());
@@ -87,10 +96,6 @@ async function openStage({ context, random }: Deps, count: number, open: Disposa
   open.defer(() => nodes[Symbol.asyncDispose]());
   const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
   open.defer(() => client.close());
-  // Closing needs time that passes.
-  open.defer(async () => clock.resume());
-  clock.pause();
-  await new HeldTime(clock).settle();
   return { clock, facts, nodes, client };
 }
 
@@ -102,7 +107,7 @@ async function play(
   signal: AbortSignal,
 ): Promise<readonly Judgement[]> {
   const { clock } = stage;
-  const time = new HeldTime(clock);
+  const time = new HeldTime(clock, true);
   const startMs = clock.now();
   const endMs = startMs + Math.max(...scenario.expect.map(({ from, within }) => from + within));
   const watch = (text: string, fromMs: number, untilMs: number) => {

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, X509Certificate } from "node:crypto";
 import { promisify } from "node:util";
+import { elsewhere } from "../../util/os/event-loop.js";
 import { decodePem } from "./pem.js";
 
 const generate = promisify(generateKeyPair);
@@ -9,11 +10,11 @@ export type KeyType = "ec" | "rsa";
 
 /** Generates a private key. RSA takes about 0.1 s in a thread of its own. */
 export async function generatePrivateKey(type: KeyType): Promise<KeyObject> {
-  const pair =
+  const generating =
     type === "ec"
-      ? await generate("ec", { namedCurve: "P-256" })
-      : await generate("rsa", { modulusLength: 2048, publicExponent: 0x10001 });
-  return pair.privateKey;
+      ? generate("ec", { namedCurve: "P-256" })
+      : generate("rsa", { modulusLength: 2048, publicExponent: 0x10001 });
+  return (await elsewhere(generating)).privateKey;
 }
 
 /**

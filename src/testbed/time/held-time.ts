@@ -1,4 +1,4 @@
-import type { ClockFollower, SystemClock } from "../../util/clock.js";
+import { type ClockFollower, SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
 import { EventLoop } from "../../util/os/event-loop.js";
 import type { PendingTimer } from "../../util/timer.js";
@@ -22,8 +22,18 @@ const MAX_TOLD = 1_000;
  */
 export class HeldTime {
   readonly #loop = new EventLoop();
+  readonly #wall = new SystemClock();
+  /** the other processes' timers */
+  readonly #owners = new WeakMap<PendingTimer, ClockFollower>();
 
-  constructor(readonly clock: SystemClock) {}
+  /**
+   * @param oneByOne timers of one moment run one after the other, each when what the one before caused is done, so that two runs
+   * do the same; that takes longer. Default: at once
+   */
+  constructor(
+    readonly clock: SystemClock,
+    readonly oneByOne = false,
+  ) {}
 
   /**
    * Waits until this process and those that follow its clock have nothing left to do.
@@ -33,11 +43,15 @@ export class HeldTime {
   async settle(own = 0): ReturnType<ClockFollower["settle"]> {
     let wasActive = await this.#loop.settle(own);
     for (;;) {
-      const answers = await Promise.all(this.clock.followers.map((follower) => follower.settle()));
+      const { followers } = this.clock;
+      const answers = await Promise.all(followers.map((follower) => follower.settle()));
       // The answers are events, too; what else came was sent by a process that was active.
       await this.#loop.settle();
       if (!answers.some((answer) => answer.wasActive)) {
         const timers = [this.clock.pending, ...answers.map((answer) => answer.timers)].flat();
+        followers.forEach((owner, i) => {
+          for (const timer of answers[i]?.timers ?? []) this.#owners.set(timer, owner);
+        });
         return { wasActive, timers: timers.sort((one, other) => one.dueMs - other.dueMs) };
       }
       wasActive = true;
@@ -73,6 +87,33 @@ export class HeldTime {
     return { ms: this.clock.now() - startMs, ran };
   }
 
+  /**
+   * Lets the time pass, timer by timer, until the work is done.
+   * @param signal ends the work; its time then passes by itself
+   * @throws as the work
+   */
+  async during<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    this.clock.pause();
+    let isDone = false;
+    const result = work().finally(() => {
+      isDone = true;
+    });
+    result.catch(() => {});
+    for (;;) {
+      if (signal.aborted) this.clock.resume();
+      const [next] = (await this.settle()).timers;
+      if (isDone || signal.aborted) return await result;
+      if (next !== undefined) this.#run(next);
+      // The work waits for something that no process sees.
+      else await this.#wall.sleep(1);
+    }
+  }
+
+  #run(next: PendingTimer): void {
+    if (this.oneByOne) this.clock.stepTo(next.dueMs, this.#owners.get(next));
+    else this.clock.advanceTo(next.dueMs);
+  }
+
   /** @param isStop the timer after whose moment the time stops @param endMs the latest moment, unless infinite */
   async #move(signal: AbortSignal, isStop: (timer: PendingTimer) => boolean, endMs: number): Promise<Passed> {
     const { clock } = this;
@@ -88,12 +129,12 @@ export class HeldTime {
       if (next === undefined || next.dueMs > endMs) break;
       rounds = next.dueMs > clock.now() ? 0 : rounds + 1;
       if (rounds > MAX_ROUNDS_AT_ONE_TIME) throw standsStill(next);
-      const due = timers.filter(({ dueMs }) => dueMs <= next.dueMs);
-      clock.advanceTo(next.dueMs);
+      const due = this.oneByOne ? [next] : timers.filter(({ dueMs }) => dueMs <= next.dueMs);
+      this.#run(next);
       ran.push(...due.filter(({ wait }) => wait !== undefined && ran.length < MAX_TOLD));
       if (due.some(isStop)) {
         endMs = clock.now();
-        break;
+        if (!this.oneByOne) break;
       }
     }
     clock.advanceTo(endMs);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, onTestFinished, test } from "vitest";
 import { HeldTime } from "../../../src/testbed/time/held-time.js";
 import { SystemClock } from "../../../src/util/clock.js";
+import { elsewhere } from "../../../src/util/os/event-loop.js";
 import { OwnedClock } from "../../../src/util/owned-clock.js";
 import type { PendingTimer, Wait } from "../../../src/util/timer.js";
 
@@ -28,6 +29,63 @@ function loop(clock: SystemClock, periodMs: number, what: string, work: () => Pr
     }
   })();
 }
+
+describe("time that is held for one piece of work", () => {
+  test("passes only while the work waits for a timer", async () => {
+    const { clock, time } = held();
+    const startMs = clock.now();
+    const result = await time.during(async () => {
+      await clock.sleep(400);
+      await elsewhere(new Promise((resolve) => setTimeout(resolve, 20)));
+      return clock.now() - startMs;
+    }, signal);
+    assert.deepEqual([result, clock.now() - startMs], [400, 400]);
+  });
+
+  test("ends with the work's error", async () => {
+    const { clock, time } = held();
+    const failing = async () => {
+      await clock.sleep(1);
+      throw new Error("no");
+    };
+    await assert.rejects(time.during(failing, signal), /no/);
+  });
+});
+
+test.each([
+  [true, ["a", "caused by a", "b"]],
+  [false, ["a", "b", "caused by a"]],
+])("timers of one moment, one by one: %s", async (oneByOne, order) => {
+  const { clock } = held();
+  const seen: string[] = [];
+  clock.timer(10, () => {
+    seen.push("a");
+    setImmediate(() => seen.push("caused by a"));
+  });
+  clock.timer(10, () => seen.push("b"));
+  await new HeldTime(clock, oneByOne).jump(10, signal);
+  assert.deepEqual(seen, order);
+});
+
+test("of two processes, only the owner of the next timer runs one", async () => {
+  const { clock } = held();
+  const startMs = clock.now();
+  const moves: unknown[] = [];
+  let timers: readonly PendingTimer[] = [{ dueMs: startMs + 5, waitMs: 5 }];
+  using _following = clock.addFollower({
+    settle: async () => ({ wasActive: false, timers }),
+    follow: ({ clockMs, runs }) => {
+      if (runs === "first") timers = [];
+      if (runs !== undefined) moves.push([clockMs - startMs, runs]);
+    },
+  });
+  clock.timer(10, () => {});
+  await new HeldTime(clock, true).jump(10, signal);
+  assert.deepEqual(moves, [
+    [5, "first"],
+    [10, "none"],
+  ]);
+});
 
 describe("a paused clock", () => {
   test("runs no timer until it goes on, and then the rest of its time", async () => {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { type ClockFollower, SystemClock } from "../../../util/clock.js";
+import { elsewhere } from "../../../util/os/event-loop.js";
 import { residentBytes } from "../../../util/os/resident-memory.js";
 import type { Timer } from "../../../util/timer.js";
 import {
@@ -84,7 +85,7 @@ export class RuntimeProcess {
     listener: ProcessListener,
   ): Promise<{ readonly endpoint: string; readonly process: RuntimeProcess }> {
     const process = new RuntimeProcess(options, maxHeapMb, listener);
-    const endpoint = (await process.#listening.promise) as string;
+    const endpoint = (await elsewhere(process.#listening.promise)) as string;
     return { endpoint, process };
   }
 

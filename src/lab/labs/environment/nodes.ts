@@ -17,9 +17,11 @@ import type { Trace } from "../../../trace/trace.js";
 import { traceOfNode } from "../../../trace/view.js";
 import { ChildAbort } from "../../../util/async/abort.js";
 import { type Clock, SystemClock } from "../../../util/clock.js";
+import { defined } from "../../../util/defined.js";
 import { isAbortError, messageOf } from "../../../util/errors.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import { makeFolder } from "../../../util/os/files.js";
+import { type Random, randomOf } from "../../../util/random.js";
 import type { LabDefinition } from "../format/schema.js";
 import type { Values } from "../format/variables.js";
 import type { LabFacts } from "./facts.js";
@@ -63,7 +65,10 @@ export class LabNodes implements AsyncDisposable {
       const opened = await Promise.allSettled(opening);
       for (const one of opened) if (one.status === "fulfilled") nodes.#machines.set(one.value.name, one.value);
       await Promise.all(opening);
-      await Promise.all([...nodes.#machines.values()].map((machine) => machine.start()));
+      const starting = [...nodes.#machines.values()].map((machine) => () => machine.start());
+      // Of two that join at once, chance would say which one gets the first range of addresses.
+      if (session.context.random.part !== undefined) for (const start of starting) await start();
+      await Promise.all(starting.map((start) => start()));
       if (options.settings.kubeProxy) await nodes.#startProxies(session, options.target);
       return nodes;
     } catch (error) {
@@ -153,7 +158,9 @@ export class LabMachine {
     // Released with the lab's folder.
     const { address } = await claimNodeAddress(networkFolder, name);
     const network = { address, peers: { folder: networkFolder, node: name } };
-    const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs, network });
+    const { random } = session.context;
+    const seed = random.part?.(`runtime ${name}`).bytes(4).readUInt32BE();
+    const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs, network, ...defined({ seed }) });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.
@@ -187,7 +194,7 @@ export class LabMachine {
   }
 
   async #join(signal: AbortSignal): Promise<void> {
-    const { clock } = this.session;
+    const { clock, context } = this.session;
     const { startNode } = await import("../../../testbed/node/node.js");
     const { target: direct, taints } = this.options;
     const { link } = this;
@@ -195,7 +202,7 @@ export class LabMachine {
     const unasked = planUnasked(this.name, join(this.options.folder, this.name), undefined);
     const plan = taints === undefined ? unasked : { ...unasked, taints };
     this.#kubelet = await startNode(
-      { context: withSignal(this.session.context, signal), clock, trace: this.#openTrace() },
+      { context: contextOf(context, randomOf(context.random, this.name), signal), clock, trace: this.#openTrace() },
       {
         plan,
         target,
@@ -282,8 +289,7 @@ export class LabMachine {
   }
 }
 
-function withSignal(context: NodeContext, signal: AbortSignal): NodeContext {
-  const { random } = context;
+function contextOf(context: NodeContext, random: Random, signal: AbortSignal): NodeContext {
   return {
     random,
     signal,

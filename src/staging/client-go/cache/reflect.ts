@@ -1,5 +1,6 @@
 import { defined } from "../../../util/defined.js";
 import { LabError } from "../../../util/errors.js";
+import { randomOf } from "../../../util/random.js";
 import { isStatus, type KubeList, type KubeObject } from "../../apimachinery/api/meta.js";
 import { isApiList, NOT_AN_API_SERVER } from "../rest/api-object.js";
 import type { ClientCtx, KubeRequest, ReceivedEvent } from "../rest/client.js";
@@ -138,7 +139,7 @@ function watchFrom<T extends KubeObject>(
   resourceVersion: string,
   signal: AbortSignal,
 ): AsyncIterable<ReceivedEvent<T>> {
-  const timeoutSeconds = Math.floor((MIN_WATCH_TIMEOUT_MS * (1 + deps.random.float())) / 1000);
+  const timeoutSeconds = Math.floor((MIN_WATCH_TIMEOUT_MS * (1 + randomOf(deps.random, options.path).float())) / 1000);
   const query = { ...selectors(options), resourceVersion, allowWatchBookmarks: true, timeoutSeconds };
   return deps.client.watch<T>(options.path, query, signal);
 }

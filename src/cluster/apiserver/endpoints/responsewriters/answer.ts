@@ -1,3 +1,4 @@
+import { elsewhere } from "../../../../util/os/event-loop.js";
 /** Writes responses. Mirrors k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go. */
 
 import { promisify } from "node:util";
@@ -69,7 +70,7 @@ export async function writeBody(
   if (contentType !== undefined) all.push("Content-Type", contentType);
   all.push(...headers);
   if (isCompressed(exchange, length)) {
-    body = await gzipAsync(body, { level: 1 });
+    body = await elsewhere(gzipAsync(body, { level: 1 }));
     isChunked = true;
     all.push("Content-Encoding", "gzip");
     if (exchange.vary.length === 0) all.push("Vary", "Accept-Encoding");

@@ -8,7 +8,7 @@ import {
   statusError,
 } from "../../../../staging/apimachinery/errors.js";
 import type { Draft } from "../../../../util/draft.js";
-import { randomSuffix } from "../../../../util/random.js";
+import { type Random, randomOf, randomSuffix } from "../../../../util/random.js";
 import { addErrors } from "../rest/field-errors.js";
 import { type MetaChanges, matchNamespace, timestamp, withMeta } from "../rest/object-meta.js";
 import type { RequestContext } from "../rest/registry.js";
@@ -72,8 +72,10 @@ export function beforeCreate(
   const { strategy } = definition;
   const kind = strategyContext(core, context);
   const { name = "", generateName = "" } = admitted.metadata;
-  const changes: Draft<MetaChanges> = { uid: core.random.uuid(), creationTimestamp: timestamp(kind.nowMs) };
-  if (name === "" && generateName !== "") changes.name = generatedName(core, generateName);
+  const wanted = `${definition.resource} ${namespace ?? ""}/${name === "" ? `${generateName}*` : name}`;
+  const random = randomOf(core.random, wanted);
+  const changes: Draft<MetaChanges> = { uid: random.uuid(), creationTimestamp: timestamp(kind.nowMs) };
+  if (name === "" && generateName !== "") changes.name = generatedName(random, generateName);
   if (isMarkedForDeletion(admitted)) {
     changes.deletionTimestamp = undefined;
     changes.deletionGracePeriodSeconds = undefined;
@@ -101,8 +103,8 @@ function isMarkedForDeletion({ metadata }: KubeObject): boolean {
 }
 
 /** Mirrors k8s.io/apiserver/pkg/storage/names/generate.go (simpleNameGenerator). */
-function generatedName(core: StoreCore, base: string): string {
-  return base.slice(0, MAX_NAME_LENGTH - SUFFIX_LENGTH) + randomSuffix(core.random, SUFFIX_LENGTH);
+function generatedName(random: Random, base: string): string {
+  return base.slice(0, MAX_NAME_LENGTH - SUFFIX_LENGTH) + randomSuffix(random, SUFFIX_LENGTH);
 }
 
 async function storeNew(
