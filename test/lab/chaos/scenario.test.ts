@@ -25,6 +25,11 @@ test.each([
     file("{ when: { at: 1s }, fault: remove-container, with: { pod: web }, for: 1s }"),
     "cannot be taken back",
   ],
+  [
+    "a word that is none of the known",
+    file("{ when: { at: 1s }, fault: pull-fault, with: { image: a, how: lost } }"),
+    "not-found | denied | unreachable | rate-limited",
+  ],
   ["a duration", file("{ when: { at: soon }, fault: node-stop }"), '"soon" is no duration'],
   ["a condition of a fault", file("{ when: web is up, fault: node-stop }"), "do.0.when: "],
   ["a when that is neither", file("{ when: 3, fault: node-stop }"), "do.0.when: "],

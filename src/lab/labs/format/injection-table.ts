@@ -1,0 +1,88 @@
+import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
+
+/** Whole numbers from `least` to `most`. */
+interface Range {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The type of an argument: `text`, `number`, `flag`, one of some words, a range; a final `!` marks it as required. */
+export type ArgumentKind = "text" | "text!" | "number" | "number!" | "flag" | readonly string[] | Range;
+
+type Arguments = Readonly<Record<string, string | number | boolean>>;
+
+/** What labs inject and scenarios cause. */
+interface Injection {
+  readonly takes: Readonly<Record<string, ArgumentKind>>;
+  /** what breaks like this in real life, in one sentence; absent for what is no fault */
+  readonly inRealLife?: string;
+  /** the injection that takes it back; absent for what cannot be undone */
+  readonly undo?: (args: Arguments) => readonly [name: string, args: Arguments];
+}
+
+/** The affected node; optional if the lab has one node. */
+const NODE = { node: "text" } as const;
+/** The newest container of a pod, or the named one. */
+const CONTAINER = { ...NODE, pod: "text!", container: "text" } as const;
+
+/** The same injection with only the arguments that say where it is, which takes it back. */
+function without(name: string, ...keys: readonly string[]): Pick<Injection, "undo"> {
+  const isPlace = ([key]: readonly [string, unknown]) => key === "node" || keys.includes(key);
+  return { undo: (args) => [name, Object.fromEntries(Object.entries(args).filter(isPlace))] };
+}
+
+/** The injections by name. Injections on nodes need `nodes:`. */
+export const INJECTIONS: Readonly<Record<string, Injection>> = {
+  /** waits `minutes` of the lab's clock */
+  "time-passes": { takes: { minutes: "number!" } },
+  /** sets the speed of the lab's clock */
+  speed: { takes: { factor: "number!" } },
+  /** stops the kubelet; `power` also ends its containers */
+  "node-stop": {
+    takes: { ...NODE, power: "flag" },
+    inRealLife: "A kubelet crashes, or its machine loses power.",
+    undo: ({ node }) => ["node-start", { ...(node === undefined ? {} : { node }), unattended: true }],
+  },
+  /** starts the kubelet again; `unattended`: does not wait for its registration */
+  "node-start": { takes: { ...NODE, unattended: "flag" } },
+  /** sets NetworkReady or RuntimeReady to false with `message`; without it, to true */
+  "runtime-condition": {
+    takes: { ...NODE, condition: "text!", message: "text" },
+    inRealLife: "A CNI plugin is missing after an upgrade, or containerd reports that it is not ready.",
+    ...without("runtime-condition", "condition"),
+  },
+  /** makes calls of one kind (`ListContainers`, `*`) hang, wait or fail; with only `rpc`, restores them */
+  "runtime-fault": {
+    takes: { ...NODE, rpc: "text!", hangs: "flag", delayMs: "number", code: "text", message: "text", count: "number" },
+    inRealLife:
+      "A shim waits for a process in uninterruptible sleep, or a full disk makes calls of the CRI fail or hang.",
+    ...without("runtime-fault", "rpc"),
+  },
+  "kill-container": {
+    takes: { ...CONTAINER, exitCode: "number", signal: "text", oom: "flag" },
+    inRealLife: "The kernel's out-of-memory killer ends a process that leaks, or a program crashes.",
+  },
+  /** without the kubelet; `silently`: without an event */
+  "remove-container": {
+    takes: { ...CONTAINER, silently: "flag" },
+    inRealLife: "Somebody cleans up with crictl or nerdctl on the node, behind the kubelet's back.",
+  },
+  "sandbox-not-ready": {
+    takes: { ...NODE, pod: "text!" },
+    inRealLife: "The pause process of a pod is killed, or the runtime restarts and loses the sandbox.",
+  },
+  /** fails pulls of images whose name contains `image`; without `how`, restores them */
+  "pull-fault": {
+    takes: { ...NODE, image: "text!", how: PULL_FAULTS },
+    inRealLife: "A registry is down, its token has expired, or its rate limit is reached.",
+    ...without("pull-fault", "image"),
+  },
+  /** sets the duration of a pull, in ms of the lab's clock */
+  "pull-time": { takes: { ...NODE, ms: "number!" } },
+  /** drops container events, or only the next `count`; `count: 0` restores them */
+  "drop-events": {
+    takes: { ...NODE, count: "number" },
+    inRealLife: "A slow reader or a restart of the runtime loses container events.",
+    undo: ({ node }) => ["drop-events", { ...(node === undefined ? {} : { node }), count: 0 }],
+  },
+};
