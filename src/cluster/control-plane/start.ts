@@ -222,7 +222,8 @@ async function listen(
   const actions = new Map([...auth.handlers, ...createActionHandlers(actionDeps)]);
   const connecters = createConnecters({ connections, clock, random, trace, kubeVersion });
   const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters, dispatches };
-  const apiServer = createApiServer(deps);
+  const { faults } = options;
+  const apiServer = createApiServer({ ...deps, ...defined({ faults }) });
   try {
     const { plainHttpPort } = options;
     const secure = {

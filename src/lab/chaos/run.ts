@@ -1,3 +1,4 @@
+import { ServerFaults } from "../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { NodeContext } from "../../testbed/context.js";
@@ -27,6 +28,7 @@ interface Stage {
   readonly clock: SystemClock;
   readonly facts: LabFacts;
   readonly nodes: LabNodes;
+  readonly faults: ServerFaults;
   /** the administrator's; its requests are in no trace */
   readonly client: KubeClient;
 }
@@ -71,7 +73,8 @@ async function openStage(
   const trace = facts.openTrace();
   const folder = await makeUniqueFolder(labFolderPrefix());
   open.defer(() => removeOwn(folder));
-  const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false };
+  const faults = new ServerFaults();
+  const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false, faults };
   const { admin, close } = await startEmbeddedControlPlane(settings);
   open.defer(close);
   const nothing = async () => {};
@@ -96,7 +99,7 @@ async function openStage(
   open.defer(() => nodes[Symbol.asyncDispose]());
   const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
   open.defer(() => client.close());
-  return { clock, facts, nodes, client };
+  return { clock, facts, nodes, faults, client };
 }
 
 /** Moves the time, causes each fault at its moment and watches for the conditions, until nothing is open. */
@@ -190,8 +193,8 @@ class Causes {
   ) {}
 
   start(name: string, args: InjectionArguments): void {
-    const { clock, facts, nodes } = this.stage;
-    const run = () => inject({ clock, nodes, setSpeed: async () => {} }, name, args, this.signal);
+    const { clock, facts, nodes, faults } = this.stage;
+    const run = () => inject({ clock, nodes, faults, setSpeed: async () => {} }, name, args, this.signal);
     facts.injection(name, args, run).catch((error: unknown) => {
       this.#failure ??= error;
     });

@@ -30,6 +30,11 @@ test.each([
     file("{ when: { at: 1s }, fault: pull-fault, with: { image: a, how: lost } }"),
     "not-found | denied | unreachable | rate-limited",
   ],
+  [
+    "a status code of success",
+    file("{ when: { at: 1s }, fault: api-fault, with: { code: 200 } }"),
+    "expected a number from 400 to 599",
+  ],
   ["a duration", file("{ when: { at: soon }, fault: node-stop }"), '"soon" is no duration'],
   ["a condition of a fault", file("{ when: web is up, fault: node-stop }"), "do.0.when: "],
   ["a when that is neither", file("{ when: 3, fault: node-stop }"), "do.0.when: "],

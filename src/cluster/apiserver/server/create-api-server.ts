@@ -1,11 +1,13 @@
 import { setMaxListeners } from "node:events";
 import type { Ctx } from "../../../trace/ctx.js";
+import { defined } from "../../../util/defined.js";
 import { factFor, isAtLeast } from "../../../util/release/facts.js";
 import type { Auth } from "../auth/create-auth.js";
 import type { Connecters } from "../endpoints/connect.js";
 import { AggregatedDiscovery } from "../endpoints/discovery/aggregated-discovery.js";
 import { Discovery } from "../endpoints/discovery/discovery.js";
 import type { DispatchReport } from "../endpoints/dispatch-report.js";
+import type { ServerFaults } from "../endpoints/faults/server-faults.js";
 import { Appliers } from "../endpoints/handlers/apply.js";
 import { Metrics } from "../endpoints/metrics.js";
 import { Serializer } from "../endpoints/responsewriters/serialize.js";
@@ -30,6 +32,8 @@ export interface ApiServerDeps extends Ctx {
   readonly dispatches: DispatchReport;
   readonly actions: ActionHandlers;
   readonly connecters: Connecters;
+  /** faults that meet its requests */
+  readonly faults?: ServerFaults;
 }
 
 /** A listening API server. */
@@ -87,6 +91,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
     clock,
     random,
     trace,
+    ...defined({ faults: deps.faults }),
     counters,
     appliers: new Appliers(),
     dispatches,

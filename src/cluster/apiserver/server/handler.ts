@@ -3,6 +3,7 @@ import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Random } from "../../../util/random.js";
 import { Exchange, type Upgrade } from "../endpoints/exchange.js";
+import type { ServerFaults } from "../endpoints/faults/server-faults.js";
 import type { HandlerDeps } from "../endpoints/handlers/deps.js";
 import { dispatch } from "../endpoints/handlers/dispatch.js";
 import { requestTimeoutMs } from "../endpoints/options.js";
@@ -16,6 +17,7 @@ import { answerPath, notFound, type PathDeps } from "./paths.js";
 export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
   readonly filters: Filters;
   readonly trace: Trace;
+  readonly faults?: ServerFaults;
 }
 
 const NO_QUERY = new URLSearchParams();
@@ -44,6 +46,7 @@ async function handle(deps: RequestHandlerDeps, exchange: Exchange): Promise<voi
   try {
     if (query !== NO_QUERY) exchange.timeoutMs = requestTimeoutMs(info, query);
     await deps.filters.run(exchange);
+    await deps.faults?.meet(exchange, deps);
     if (!info.isResourceRequest) await answerPath(deps, exchange);
     else if (!deps.routes.isServed(info.path)) await notFound(deps, exchange);
     else {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { ControlPlaneOptions } from "../../../cluster/control-plane/control-plane.js";
 import type { RestConfig } from "../../../staging/client-go/rest/client.js";
 import { createClient } from "../../../staging/client-go/rest/create-client.js";
@@ -62,7 +63,8 @@ export async function openEmbeddedEnvironment(
     const trace = facts.openTrace();
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => endLabFolder(folder));
-    const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets };
+    const faults = new ServerFaults();
+    const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets, faults };
     const apiServerPod = definition.apiServerPod ? await openApiServerPod(settings, folder) : undefined;
     open.defer(async () => apiServerPod?.[Symbol.asyncDispose]());
     const controlPlane = apiServerPod?.first ?? (await startEmbeddedControlPlane(settings));
@@ -116,6 +118,7 @@ export async function openEmbeddedEnvironment(
       clock,
       nodes,
       facts,
+      faults,
       seesWrites: true,
       // The scheduler has only the lab's nodes to choose from.
       onNode: "",

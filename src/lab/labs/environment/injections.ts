@@ -1,3 +1,4 @@
+import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { ContainerSnapshot, RemoteControl, SandboxSnapshot } from "../../../cluster/runtime/control/control.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
 import type { Clock } from "../../../util/clock.js";
@@ -5,12 +6,16 @@ import { defined } from "../../../util/defined.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import { GRPC_CODES, type GrpcCode } from "../../../util/net/grpc-codes.js";
 import type { InjectionArguments } from "./environment.js";
+import { number, oneOf, text } from "./injection-arguments.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
+import { isServerFault, setServerFault } from "./server-injections.js";
 
 /** The objects that injections change. */
 export interface InjectionDeps {
   readonly clock: Clock;
   readonly nodes: LabNodes;
+  /** undefined on a real cluster */
+  readonly faults: ServerFaults | undefined;
   setSpeed(factor: number): Promise<void>;
 }
 
@@ -18,13 +23,14 @@ const CONDITIONS = ["NetworkReady", "RuntimeReady"] as const;
 
 /** Performs an injection; see `INJECTIONS`. @throws LabError USAGE for an unknown object; the control's RpcError */
 export async function inject(
-  { clock, nodes, setSpeed }: InjectionDeps,
+  { clock, nodes, faults, setSpeed }: InjectionDeps,
   name: string,
   args: InjectionArguments,
   signal: AbortSignal,
 ): Promise<void> {
   if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
   if (name === "speed") return setSpeed(Number(args["factor"]));
+  if (isServerFault(name)) return setServerFault(faults, name, args);
   const machine = nodes.machine(text(args, "node"));
   if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
   if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();
@@ -108,27 +114,4 @@ async function containerOf(
   const what = [state, wanted].filter((one) => one !== undefined).join(" ") || "-";
   const names = sandbox.containers.map((one) => `${one.name} (${one.state})`).join(", ") || "-";
   throw new MessageError("USAGE", ["podHasNoContainer", { pod: sandbox.name, what }], ["itHas", { names }]);
-}
-
-function text(args: InjectionArguments, key: string): string | undefined {
-  const value = args[key];
-  return value === undefined ? undefined : String(value);
-}
-
-function number(args: InjectionArguments, key: string): number | undefined {
-  const value = args[key];
-  return value === undefined ? undefined : Number(value);
-}
-
-/** @throws LabError USAGE */
-function oneOf<T extends string>(args: InjectionArguments, key: string, known: Iterable<T>): T {
-  const value = text(args, key) ?? "";
-  const found = [...known].find((one) => one === value);
-  if (found === undefined) {
-    throw new MessageError("USAGE", { verbatim: `${key}: ${value}` }, [
-      "expectedOneOf",
-      { names: [...known].join(", ") },
-    ]);
-  }
-  return found;
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { KubeClient } from "../../../staging/client-go/rest/client.js";
 import { SystemClock } from "../../../util/clock.js";
 import type { Language } from "../../../util/i18n/language.js";
@@ -33,6 +34,8 @@ export interface EnvironmentParts {
   readonly clock: SystemClock;
   readonly nodes: LabNodes;
   readonly facts: LabFacts;
+  /** of the API server; absent on a real cluster */
+  readonly faults?: ServerFaults;
   /** see LabEnvironment */
   readonly seesWrites: boolean;
   /** flags of `kubectl run` that place a pod on the lab's node */
@@ -87,7 +90,7 @@ export async function makeEnvironment(
     setSpeed,
     output: (name) => nodes.output(name),
     inject: (name, args, signal) =>
-      facts.injection(name, args, () => inject({ clock, nodes, setSpeed }, name, args, signal)),
+      facts.injection(name, args, () => inject({ clock, nodes, faults: parts.faults, setSpeed }, name, args, signal)),
     [Symbol.asyncDispose]: close,
   };
 }

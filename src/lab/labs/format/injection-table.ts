@@ -25,6 +25,9 @@ const NODE = { node: "text" } as const;
 /** The newest container of a pod, or the named one. */
 const CONTAINER = { ...NODE, pod: "text!", container: "text" } as const;
 
+/** The requests that a fault of the API server meets; absent arguments match all. `node`: those of its kubelet. */
+const REQUESTS = { ...NODE, user: "text", verb: "text", resource: "text", namespace: "text", name: "text" } as const;
+
 /** The same injection with only the arguments that say where it is, which takes it back. */
 function without(name: string, ...keys: readonly string[]): Pick<Injection, "undo"> {
   const isPlace = ([key]: readonly [string, unknown]) => key === "node" || keys.includes(key);
@@ -84,5 +87,19 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     takes: { ...NODE, count: "number" },
     inRealLife: "A slow reader or a restart of the runtime loses container events.",
     undo: ({ node }) => ["drop-events", { ...(node === undefined ? {} : { node }), count: 0 }],
+  },
+  /** answers requests with a code, late or not at all; with only the requests, handles them again */
+  "api-fault": {
+    takes: {
+      ...REQUESTS,
+      code: { least: 400, most: 599 },
+      retryAfterSeconds: "number",
+      delayMs: "number",
+      drops: "flag",
+      count: "number",
+    },
+    inRealLife:
+      "An API server is overloaded or loses etcd, a proxy before it drops connections, or a client has a stale version.",
+    ...without("api-fault", ...Object.keys(REQUESTS)),
   },
 };

@@ -1,0 +1,56 @@
+import type { Trace } from "../../../../trace/trace.js";
+import type { Exchange } from "../exchange.js";
+import { statusOfFault } from "./fault-status.js";
+import { Rules } from "./request-match.js";
+
+/** What happens to a request in place of its answer, or before it. */
+export interface RequestFault {
+  /** the status code of the answer; absent: the request is handled */
+  readonly code?: number;
+  readonly retryAfterSeconds?: number;
+  /** how long it waits, in ms of the server's clock */
+  readonly delayMs?: number;
+  /** the connection ends without an answer */
+  readonly drops?: boolean;
+  /** how many requests it meets; absent: all */
+  readonly count?: number;
+}
+
+/** The parts of a server that faults need. */
+export interface FaultedServer {
+  readonly trace: Trace;
+  /** ends when the server closes */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Faults of an API server, which can be set while it runs, and which outlive its restart. They meet what comes over a connection:
+ * the embedded controllers and the scheduler make no such requests.
+ */
+export class ServerFaults {
+  readonly requests = new Rules<RequestFault>();
+
+  /** Called between the filters and the handler of a request. @throws StatusError the answer of a fault */
+  async meet(exchange: Exchange, { trace, closing }: FaultedServer): Promise<void> {
+    const { info, user, method, response } = exchange;
+    const fault = this.requests.take(info, user);
+    if (fault === undefined) return;
+    const { code, delayMs = 0, drops = false, retryAfterSeconds } = fault;
+    const what = `${method} ${info.path}`;
+    if (delayMs > 0) {
+      note(trace, `chaos delays ${what} by ${delayMs / 1000} s`);
+      // A server that closes, and a client that leaves, end the wait.
+      await exchange.clock.sleep(delayMs, exchange.abortSignal(closing)).catch(() => response.destroy());
+    }
+    if (drops) {
+      note(trace, `chaos drops the connection of ${what}`);
+      response.destroy();
+    }
+    if (code !== undefined && !response.destroyed) note(trace, `chaos answers ${code} to ${what}`);
+    if (code !== undefined || response.destroyed) throw statusOfFault(code ?? 503, info, retryAfterSeconds);
+  }
+}
+
+function note(trace: Trace, text: string): void {
+  trace.emit({ kind: "note", text }, { actor: "apiserver", level: 1 });
+}

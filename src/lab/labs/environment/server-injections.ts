@@ -1,0 +1,41 @@
+import type { RequestMatch } from "../../../cluster/apiserver/endpoints/faults/request-match.js";
+import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
+import { defined } from "../../../util/defined.js";
+import { MessageError } from "../../../util/i18n/message-error.js";
+import type { InjectionArguments } from "./environment.js";
+import { number, text } from "./injection-arguments.js";
+
+const NAMES = ["api-fault"];
+
+/** Whether an injection is a fault of the API server. */
+export function isServerFault(name: string): boolean {
+  return NAMES.includes(name);
+}
+
+/** Sets or takes back a fault of the API server. @throws LabError USAGE on a real cluster */
+export function setServerFault(faults: ServerFaults | undefined, name: string, args: InjectionArguments): void {
+  if (faults === undefined) throw new MessageError("USAGE", ["injectionNotReal", { name }], ["injectionNotRealHint"]);
+  setRequestFault(faults, args);
+}
+
+function setRequestFault(faults: ServerFaults, args: InjectionArguments): void {
+  const code = number(args, "code");
+  const delayMs = number(args, "delayMs");
+  const retryAfterSeconds = number(args, "retryAfterSeconds");
+  const drops = args["drops"] === true;
+  const isFault = code !== undefined || delayMs !== undefined || drops;
+  const fault = { drops, ...defined({ code, delayMs, retryAfterSeconds, count: number(args, "count") }) };
+  faults.requests.set(matchOf(args), isFault ? fault : undefined);
+}
+
+/** A node stands for the user of its kubelet. */
+function matchOf(args: InjectionArguments): RequestMatch {
+  const node = text(args, "node");
+  return defined({
+    user: node === undefined ? text(args, "user") : `system:node:${node}`,
+    verb: text(args, "verb"),
+    resource: text(args, "resource"),
+    namespace: text(args, "namespace"),
+    name: text(args, "name"),
+  });
+}
