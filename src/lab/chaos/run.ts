@@ -126,11 +126,12 @@ async function play(
   const causes = new Causes(stage, signal);
   for (;;) {
     const nowMs = clock.now();
+    // Before the faults of this moment, so that a fact of their begin is seen.
+    for (const { watch: one } of expected) await one.look(nowMs, signal);
     for (const one of planned) {
       await one.watch?.look(nowMs, signal);
       for (const [name, args] of one.due(nowMs)) causes.start(name, args);
     }
-    for (const { watch: one } of expected) await one.look(nowMs, signal);
     causes.throwIfFailed();
     const isDecided = expected.every(({ watch: one }) => one.metMs !== undefined || nowMs >= one.endMs);
     if (isDecided || nowMs >= endMs) break;

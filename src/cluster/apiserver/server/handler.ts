@@ -3,7 +3,6 @@ import { StatusError } from "../../../staging/apimachinery/errors.js";
 import type { Trace } from "../../../trace/trace.js";
 import type { Random } from "../../../util/random.js";
 import { Exchange, type Upgrade } from "../endpoints/exchange.js";
-import type { ServerFaults } from "../endpoints/faults/server-faults.js";
 import type { HandlerDeps } from "../endpoints/handlers/deps.js";
 import { dispatch } from "../endpoints/handlers/dispatch.js";
 import { requestTimeoutMs } from "../endpoints/options.js";
@@ -16,8 +15,6 @@ import { answerPath, notFound, type PathDeps } from "./paths.js";
 
 export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
   readonly filters: Filters;
-  readonly trace: Trace;
-  readonly faults?: ServerFaults;
 }
 
 const NO_QUERY = new URLSearchParams();

@@ -1,11 +1,12 @@
 import type { RequestMatch } from "../../../cluster/apiserver/endpoints/faults/request-match.js";
 import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
+import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
 import { defined } from "../../../util/defined.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import type { InjectionArguments } from "./environment.js";
-import { number, text } from "./injection-arguments.js";
+import { number, oneOf, text } from "./injection-arguments.js";
 
-const NAMES = ["api-fault"];
+const NAMES = ["api-fault", "watch-fault"];
 
 /** Whether an injection is a fault of the API server. */
 export function isServerFault(name: string): boolean {
@@ -15,7 +16,14 @@ export function isServerFault(name: string): boolean {
 /** Sets or takes back a fault of the API server. @throws LabError USAGE on a real cluster */
 export function setServerFault(faults: ServerFaults | undefined, name: string, args: InjectionArguments): void {
   if (faults === undefined) throw new MessageError("USAGE", ["injectionNotReal", { name }], ["injectionNotRealHint"]);
-  setRequestFault(faults, args);
+  if (name === "watch-fault") setWatchFault(faults, args);
+  else setRequestFault(faults, args);
+}
+
+function setWatchFault(faults: ServerFaults, args: InjectionArguments): void {
+  const how = args["how"] === undefined ? undefined : oneOf(args, "how", WATCH_FAULTS);
+  const count = number(args, "count");
+  faults.watches.set(matchOf(args), how === undefined ? undefined : { how, ...defined({ count }) });
 }
 
 function setRequestFault(faults: ServerFaults, args: InjectionArguments): void {

@@ -1,3 +1,4 @@
+import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
 
 /** Whole numbers from `least` to `most`. */
@@ -101,5 +102,12 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     inRealLife:
       "An API server is overloaded or loses etcd, a proxy before it drops connections, or a client has a stale version.",
     ...without("api-fault", ...Object.keys(REQUESTS)),
+  },
+  /** holds back, ends, repeats or expires watches, open ones too; without `how`, lets them go on */
+  "watch-fault": {
+    takes: { ...REQUESTS, how: WATCH_FAULTS, count: "number" },
+    inRealLife:
+      "A half-open connection or a stuck watch cache delivers nothing, a load balancer ends watches, or etcd was compacted.",
+    ...without("watch-fault", ...Object.keys(REQUESTS)),
   },
 };

@@ -49,3 +49,12 @@ export function statusOfFault(code: number, info: RequestInfo, retryAfterSeconds
     }
   }
 }
+
+/**
+ * The object of the ERROR event of a watch whose resourceVersion is too old.
+ * Mirrors getAllEventsSinceLocked in k8s.io/apiserver/pkg/storage/cacher/watch_cache.go.
+ */
+export function expiredInWatch(query: URLSearchParams): StatusError {
+  const asked = query.get("resourceVersion") ?? "0";
+  return statusError(410, "Expired", `too old resource version: ${asked} (${Number(asked) + 1})`);
+}

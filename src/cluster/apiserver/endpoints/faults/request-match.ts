@@ -48,7 +48,7 @@ export class Rules<T extends { readonly count?: number }> {
   }
 
   /** The first rule that meets the request. Its last use removes it. */
-  take(info: RequestInfo, user: UserInfo | undefined): T | undefined {
+  claim(info: RequestInfo, user: UserInfo | undefined): T | undefined {
     const found = this.#find(info, user);
     if (found !== undefined && --found.left === 0) this.set(found.match, undefined);
     return found?.rule;

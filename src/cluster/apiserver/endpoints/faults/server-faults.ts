@@ -1,7 +1,9 @@
 import type { Trace } from "../../../../trace/trace.js";
 import type { Exchange } from "../exchange.js";
 import { statusOfFault } from "./fault-status.js";
+import { noteFault } from "./note-fault.js";
 import { Rules } from "./request-match.js";
+import { WatchFaults } from "./watch-faults.js";
 
 /** What happens to a request in place of its answer, or before it. */
 export interface RequestFault {
@@ -29,28 +31,25 @@ export interface FaultedServer {
  */
 export class ServerFaults {
   readonly requests = new Rules<RequestFault>();
+  readonly watches = new WatchFaults();
 
   /** Called between the filters and the handler of a request. @throws StatusError the answer of a fault */
   async meet(exchange: Exchange, { trace, closing }: FaultedServer): Promise<void> {
     const { info, user, method, response } = exchange;
-    const fault = this.requests.take(info, user);
+    const fault = this.requests.claim(info, user);
     if (fault === undefined) return;
     const { code, delayMs = 0, drops = false, retryAfterSeconds } = fault;
     const what = `${method} ${info.path}`;
     if (delayMs > 0) {
-      note(trace, `chaos delays ${what} by ${delayMs / 1000} s`);
+      noteFault(trace, `chaos delays ${what} by ${delayMs / 1000} s`);
       // A server that closes, and a client that leaves, end the wait.
       await exchange.clock.sleep(delayMs, exchange.abortSignal(closing)).catch(() => response.destroy());
     }
     if (drops) {
-      note(trace, `chaos drops the connection of ${what}`);
+      noteFault(trace, `chaos drops the connection of ${what}`);
       response.destroy();
     }
-    if (code !== undefined && !response.destroyed) note(trace, `chaos answers ${code} to ${what}`);
+    if (code !== undefined && !response.destroyed) noteFault(trace, `chaos answers ${code} to ${what}`);
     if (code !== undefined || response.destroyed) throw statusOfFault(code ?? 503, info, retryAfterSeconds);
   }
-}
-
-function note(trace: Trace, text: string): void {
-  trace.emit({ kind: "note", text }, { actor: "apiserver", level: 1 });
 }

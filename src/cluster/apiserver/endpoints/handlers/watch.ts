@@ -29,7 +29,8 @@ export async function watchObjects(deps: HandlerDeps, exchange: Exchange, target
   const signal = exchange.abortSignal(deps.closing);
   // An invalid selector is an ordinary error: the store rejects it before the stream begins.
   const store = deps.registry.store(target.route.qualified);
-  const events = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
+  const stored = store.watch(target.namespace, { ...options, timeoutSeconds }, signal);
+  const events = deps.faults?.watches.meet(exchange, stored, deps.trace) ?? stored;
   const { upgrade } = exchange;
   deps.counters.watchBegan();
   try {
