@@ -8,6 +8,8 @@ import { type PendingTimer, type Timer, type Wait, WallTimer } from "./timer.js"
 export interface Clock {
   /** the speed relative to the wall clock; undefined for clocks that do not follow it */
   readonly speed?: number;
+  /** the time stands still, and moves from timer to timer; undefined for clocks that are never held */
+  readonly isPaused?: boolean;
   /** Unix ms on this clock (an accelerated clock is ahead of the wall clock). */
   now(): number;
   /**

@@ -13,6 +13,10 @@ export class OwnedClock implements Clock {
     return this.clock.speed ?? 1;
   }
 
+  get isPaused(): boolean {
+    return this.clock.isPaused === true;
+  }
+
   now(): number {
     return this.clock.now();
   }

@@ -206,7 +206,8 @@ function kubeletConnections(options: ControlPlaneOptions, ca: CertificateAuthori
   const kubeletCaPem = options.kubeletCaPem ?? (options.verifyKubelets === true ? ca.certificatePem : undefined);
   return new KubeletConnections({
     clientCertificate: () => createClientCertificate(ca, { clock, random }, KUBELET_CLIENT),
-    ...defined({ plainHttp, kubeletCaPem, allowKubeletAddresses }),
+    clock,
+    ...defined({ plainHttp, kubeletCaPem, allowKubeletAddresses, partitions: options.faults?.partitions }),
   });
 }
 

@@ -93,7 +93,7 @@ async function openStage(
         close: nothing,
         [Symbol.asyncDispose]: nothing,
       },
-      settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: false },
+      settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: true },
     },
   );
   open.defer(() => nodes[Symbol.asyncDispose]());

@@ -4,6 +4,9 @@ import type { V1Node, V1NodeAddress } from "@kubernetes/client-node";
 import { internalError } from "../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
 import type { KeyPair } from "../../../staging/pki/authority.js";
+import { BackendUnreachable } from "../../../staging/server/proxy/backend.js";
+import { connectionRefused } from "../../../staging/server/proxy/go-errors.js";
+import type { Clock } from "../../../util/clock.js";
 import { connectTcp } from "../../../util/net/connect-tcp.js";
 import { isLocalAddress } from "../../../util/net/local-address.js";
 import { type TlsServer, TlsSessions } from "../../../util/net/tls-sessions.js";
@@ -19,6 +22,9 @@ export interface KubeletClientOptions {
   readonly kubeletCaPem?: string;
   /** addresses that may be dialled in addition to those of this machine */
   readonly allowKubeletAddresses?: readonly string[];
+  /** the nodes that a partition separates from the API server, and how */
+  readonly partitions?: ReadonlyMap<string, "drop" | "refuse">;
+  readonly clock: Clock;
 }
 
 /** Where a kubelet listens, and how that address was chosen. */
@@ -40,6 +46,8 @@ export interface KubeletInfo {
  * not in; from here, their kubelets are at `localhost`.
  */
 const PREFERRED_ADDRESS_TYPES = ["ExternalDNS", "InternalIP", "ExternalIP", "Hostname"];
+/** Mirrors the dialer's timeout in k8s.io/client-go/transport/cache.go (tlsTransportCache.get). */
+const DIAL_TIMEOUT_MS = 30_000;
 /** Mirrors ports.KubeletPort: the default for nodes that report no port. */
 const DEFAULT_PORT = 10_250;
 
@@ -70,6 +78,17 @@ export class KubeletConnections {
       addressType: type,
       scheme: this.scheme,
     };
+  }
+
+  /** Waits as long as a connection to a node behind a partition takes to fail. @throws BackendUnreachable */
+  async checkReachable({ nodeName, address, mayDial }: KubeletInfo, signal: AbortSignal): Promise<void> {
+    const { partitions, clock } = this.options;
+    const partition = partitions?.get(nodeName);
+    if (!mayDial || partition === "refuse") throw new BackendUnreachable(connectionRefused(address));
+    if (partition === undefined) return;
+    // A client that leaves ends the wait.
+    await clock.sleep(DIAL_TIMEOUT_MS, signal).catch(() => {});
+    throw new BackendUnreachable(`dial tcp ${address}: i/o timeout`);
   }
 
   /** `http` or `https` */

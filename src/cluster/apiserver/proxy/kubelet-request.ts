@@ -1,8 +1,8 @@
 import { request as httpRequest, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
-import { answerTo, type BackendAnswer, BackendUnreachable } from "../../../staging/server/proxy/backend.js";
-import { connectionRefused, goConnectError } from "../../../staging/server/proxy/go-errors.js";
+import { answerTo, type BackendAnswer } from "../../../staging/server/proxy/backend.js";
+import { goConnectError } from "../../../staging/server/proxy/go-errors.js";
 import { currentScope } from "../../../trace/scope.js";
 import { formatTraceparent } from "../../../trace/traceparent.js";
 import type { KubeletConnections, KubeletInfo } from "./kubelet-connection.js";
@@ -29,7 +29,7 @@ export async function askKubelet(
   { method, path, headers, body, skipVerify = false }: KubeletRequest,
   signal: AbortSignal,
 ): Promise<BackendAnswer> {
-  if (!info.mayDial) throw new BackendUnreachable(connectionRefused(info.address));
+  await connections.checkReachable(info, signal);
   const options = await connections.requestOptions(info, skipVerify);
   const send = connections.scheme === "http" ? httpRequest : httpsRequest;
   const cause = currentScope()?.causedBy;

@@ -7,6 +7,7 @@ import { MessageError } from "../../../util/i18n/message-error.js";
 import { GRPC_CODES, type GrpcCode } from "../../../util/net/grpc-codes.js";
 import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
+import { CUTS } from "./node-link.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
 import { isServerFault, setServerFault } from "./server-injections.js";
 
@@ -34,7 +35,21 @@ export async function inject(
   const machine = nodes.machine(text(args, "node"));
   if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
   if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();
+  if (name === "partition") return setPartition(machine, faults, args);
   await injectIntoRuntime(machine, name, args);
+}
+
+/** Cuts the node's link, and the way from the API server to its kubelet. @throws LabError USAGE for a node without a link */
+function setPartition({ name, link }: LabMachine, faults: ServerFaults | undefined, args: InjectionArguments): void {
+  if (link === undefined) throw new MessageError("USAGE", ["nodeHasNoLink", { node: name }], ["nodeHasNoLinkHint"]);
+  const how = args["how"] === undefined ? undefined : oneOf(args, "how", CUTS);
+  if (how === undefined) {
+    faults?.partitions.delete(name);
+    link.mend();
+  } else {
+    faults?.partitions.set(name, how);
+    link.cut(how);
+  }
 }
 
 async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: InjectionArguments): Promise<void> {

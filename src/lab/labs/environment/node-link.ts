@@ -3,15 +3,19 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { checkOrigin } from "../../../util/net/origin-check.js";
 
+/** How a link is cut. `refuse`: connections end, new ones too. `drop`: nothing passes in either direction, and neither side is told. */
+export const CUTS = ["drop", "refuse"] as const;
+
 /**
- * A node's link to the API server, which can be cut: then all its connections end, also new ones. A control API cuts
- * and mends it: `POST /cut`, `POST /mend`, without authentication, for programs on this machine.
+ * A node's link to the API server, which can be cut. A control API cuts it with `refuse` and mends it: `POST /cut`, `POST /mend`,
+ * without authentication, for programs on this machine.
  */
 export class NodeLink implements AsyncDisposable {
-  readonly #sockets = new Set<Socket>();
-  readonly #server: Server = createServer((socket) => this.#pass(socket));
+  /** both ends of each connection; the far one is missing while the link drops everything */
+  readonly #connections = new Map<Socket, Socket | undefined>();
+  readonly #server: Server = createServer((socket) => this.#accept(socket));
   readonly #control = createHttpServer((request, response) => this.#answer(request, response));
-  #isCut = false;
+  #cut: (typeof CUTS)[number] | undefined;
 
   private constructor(readonly to: URL) {}
 
@@ -34,39 +38,62 @@ export class NodeLink implements AsyncDisposable {
     return `http://127.0.0.1:${portOf(this.#control)}`;
   }
 
-  #cut(): void {
-    this.#isCut = true;
-    for (const socket of this.#sockets) socket.destroy();
+  cut(how: (typeof CUTS)[number]): void {
+    this.#cut = how;
+    for (const [near, far] of this.#connections) {
+      if (how === "refuse") near.destroy();
+      else for (const socket of [near, far]) socket?.unpipe().pause();
+    }
   }
 
-  #pass(near: Socket): void {
-    if (this.#isCut) return void near.destroy();
-    const far = connect(Number(this.to.port), this.to.hostname);
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.#sockets.add(one);
-      one.pipe(other);
-      // A connection ends for both sides at once.
-      one.on("error", () => other.destroy());
-      one.on("close", () => {
-        this.#sockets.delete(one);
-        other.destroy();
+  /** Lets connections pass again: also those that waited, as TCP repeats what was lost. */
+  mend(): void {
+    this.#cut = undefined;
+    for (const [near, far] of this.#connections) this.#join(near, far);
+  }
+
+  #accept(near: Socket): void {
+    if (this.#cut === "refuse") return void near.destroy();
+    near.on("error", () => near.destroy());
+    near.on("close", () => {
+      // A node behind a link that drops everything cannot end its connections at the server.
+      if (this.#cut !== "drop") this.#end(near);
+    });
+    this.#connections.set(near, undefined);
+    if (this.#cut === undefined) this.#join(near, undefined);
+  }
+
+  #join(near: Socket, connected: Socket | undefined): void {
+    if (near.destroyed || connected?.destroyed === true) return void this.#end(near);
+    const far = connected ?? connect(Number(this.to.port), this.to.hostname);
+    if (connected === undefined) {
+      this.#connections.set(near, far);
+      far.on("error", () => far.destroy());
+      far.on("close", () => {
+        if (this.#cut !== "drop") this.#end(near);
       });
     }
+    near.pipe(far);
+    far.pipe(near);
+  }
+
+  /** A connection ends for both sides at once. */
+  #end(near: Socket): void {
+    this.#connections.get(near)?.destroy();
+    near.destroy();
+    this.#connections.delete(near);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const isAllowed = checkOrigin(request, portOf(this.#control)) === undefined && request.method === "POST";
     const isKnown = isAllowed && (request.url === "/cut" || request.url === "/mend");
-    if (isKnown && request.url === "/cut") this.#cut();
-    else if (isKnown) this.#isCut = false;
+    if (isKnown && request.url === "/cut") this.cut("refuse");
+    else if (isKnown) this.mend();
     response.writeHead(isKnown ? 200 : 404).end(isKnown ? "" : "POST /cut or /mend\n");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#cut();
+    this.cut("refuse");
     this.#control.closeAllConnections();
     await Promise.all([this.#server, this.#control].map((one) => new Promise<unknown>((done) => one.close(done))));
   }

@@ -110,4 +110,11 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
       "A half-open connection or a stuck watch cache delivers nothing, a load balancer ends watches, or etcd was compacted.",
     ...without("watch-fault", ...Object.keys(REQUESTS)),
   },
+  /** separates a node and the control plane, in both directions; without `how`, joins them; needs `nodeOptions: { link: true }` */
+  partition: {
+    takes: { ...NODE, how: ["drop", "refuse"] },
+    inRealLife:
+      "A switch, a firewall rule or a lost route separates a node from the control plane: packets vanish, or are refused.",
+    ...without("partition"),
+  },
 };

@@ -67,12 +67,15 @@ class TracedClient implements KubeClient {
   readonly #live = new SmallSet<AbortController>();
   /** Timeouts are for waiting people, so they use the wall clock at any speed of the lab's clock. */
   readonly #deadlines = new Deadlines(new SystemClock());
+  /** While somebody holds the clock, time limits are due in its time. */
+  readonly #heldDeadlines: Deadlines;
 
   constructor(
     readonly config: RestConfig,
     deps: ClientDeps,
   ) {
     this.#deps = deps;
+    this.#heldDeadlines = new Deadlines(deps.clock);
     this.#transport = new HttpTransport(config);
     this.#identity = identityInWords(config);
     deps.trace.secrets.learn(config.token);
@@ -180,24 +183,25 @@ class TracedClient implements KubeClient {
   /** Aborts a request on the caller's signal, close() or the timeout; `explain` returns the cause. */
   #waitFor(request: KubeRequest) {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
+    const deadlines = this.#deps.clock.isPaused === true ? this.#heldDeadlines : this.#deadlines;
     const controller = new AbortController();
     const link = signal && onAbort(signal, () => controller.abort(signal.reason));
     this.#live.add(controller);
     const limit = {
-      deadlineMs: this.#deadlines.clock.now() + timeoutMs,
+      deadlineMs: deadlines.clock.now() + timeoutMs,
       giveUp: () => controller.abort(timeoutError(this.#context(request))),
     };
-    this.#deadlines.add(limit);
+    deadlines.add(limit);
     if (this.#closing.signal.aborted) controller.abort(this.#closing.signal.reason);
     return {
       signal: controller.signal,
-      headCame: () => this.#deadlines.remove(limit),
+      headCame: () => deadlines.remove(limit),
       explain: (error: unknown): unknown =>
         controller.signal.aborted ? controller.signal.reason : explainTransportError(error, this.#context(request)),
       done: () => {
         link?.[Symbol.dispose]();
         this.#live.delete(controller);
-        this.#deadlines.remove(limit);
+        deadlines.remove(limit);
       },
     };
   }

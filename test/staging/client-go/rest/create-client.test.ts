@@ -179,6 +179,24 @@ describe("nobody answers", () => {
     });
   }
 
+  test("while somebody holds the clock, a time limit is due in its time", async () => {
+    const open = new Set<{ destroy(): void }>();
+    const server = createTcpServer(() => {}).on("connection", (socket) => open.add(socket));
+    const clock = new SystemClock();
+    clock.pause();
+    const { trace } = recordingTrace(clock);
+    const config = { server: await listen(server), caPem: ca.certificatePem };
+    try {
+      await using kube = createClient(config, { trace, clock, random: new FakeRandom(), actor: "kubelet" });
+      const asked = labErrorOf(kube.expect({ method: "GET", path: "/version", timeoutMs: 3_600_000 }));
+      clock.advanceTo(clock.now() + 3_600_000);
+      assert.match((await asked).message, /did not answer GET \/version within 3600 s/);
+    } finally {
+      for (const socket of open) socket.destroy();
+      server.close();
+    }
+  });
+
   for (const [url, code, sentence] of [
     ["https://127.0.0.1:1", "CLUSTER_UNREACHABLE", /refuses the connection/],
     [

@@ -32,6 +32,8 @@ export interface FaultedServer {
 export class ServerFaults {
   readonly requests = new Rules<RequestFault>();
   readonly watches = new WatchFaults();
+  /** the nodes whose kubelets it cannot reach */
+  readonly partitions = new Map<string, "drop" | "refuse">();
 
   /** Called between the filters and the handler of a request. @throws StatusError the answer of a fault */
   async meet(exchange: Exchange, { trace, closing }: FaultedServer): Promise<void> {
