@@ -56,7 +56,9 @@ async function start(options: ControlPlaneOptions): Promise<ControlPlane> {
   const isServed = ({ group }: ResourceDefinition) => options.likeRecorded !== true || group !== METRICS_GROUP;
   const definitions = resourcesFor(options.kubeVersion).filter(isServed);
   const dispatches = new DispatchReport(options.trace);
-  const state = await openState(options, definitions, (event, watches) => dispatches.published(event, watches));
+  const opened = await openState(options, definitions, (event, watches) => dispatches.published(event, watches));
+  const { faults, clock, trace } = options;
+  const state = faults === undefined ? opened : { ...opened, storage: faults.writes.of(opened.storage, clock, trace) };
   try {
     return await startOn(options, state, definitions, dispatches);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { ServerFaults } from "../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
@@ -10,6 +11,7 @@ import { SystemClock } from "../../util/clock.js";
 import { makeUniqueFolder, removeOwn } from "../../util/os/temporary-folder.js";
 import type { SeededRandom } from "../../util/seeded-random.js";
 import { pathOf, resourceOf } from "../kubectl/resources.js";
+import { ApiServerPod } from "../labs/environment/api-server-pod.js";
 import type { InjectionArguments } from "../labs/environment/environment.js";
 import { LabFacts } from "../labs/environment/facts.js";
 import { inject } from "../labs/environment/injections.js";
@@ -29,6 +31,8 @@ interface Stage {
   readonly facts: LabFacts;
   readonly nodes: LabNodes;
   readonly faults: ServerFaults;
+  /** undefined unless the scenario restarts it: its state is on disk, which takes longer */
+  readonly apiServer: ApiServerPod | undefined;
   /** the administrator's; its requests are in no trace */
   readonly client: KubeClient;
 }
@@ -50,7 +54,7 @@ export async function runScenario(deps: Deps, scenario: Scenario): Promise<reado
   clock.pause();
   try {
     const { signal } = deps.context;
-    const stage = await new HeldTime(clock, true).during(() => openStage(deps, clock, scenario.nodes, open), signal);
+    const stage = await new HeldTime(clock, true).during(() => openStage(deps, clock, scenario, open), signal);
     for (const object of scenario.objects) {
       const known = await resourceOf(stage.client, object, signal);
       await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
@@ -66,7 +70,7 @@ export async function runScenario(deps: Deps, scenario: Scenario): Promise<reado
 async function openStage(
   { context, random }: Deps,
   clock: SystemClock,
-  count: number,
+  scenario: Scenario,
   open: Disposables,
 ): Promise<Stage> {
   const facts = new LabFacts(clock);
@@ -75,14 +79,16 @@ async function openStage(
   open.defer(() => removeOwn(folder));
   const faults = new ServerFaults();
   const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false, faults };
-  const { admin, close } = await startEmbeddedControlPlane(settings);
-  open.defer(close);
+  const isRestarted = scenario.do.some(({ fault }) => fault === "apiserver-restart");
+  const apiServer = isRestarted ? await ApiServerPod.open(settings, join(folder, "etcd")) : undefined;
+  const { admin, close } = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
+  open.defer(() => apiServer?.[Symbol.asyncDispose]() ?? close());
   const nothing = async () => {};
   const description = "the scenario's cluster";
   const nodes = await LabNodes.open(
     { context: withRandom(context, random), clock, facts },
     {
-      count,
+      count: scenario.nodes,
       prefix: "node-",
       folder,
       target: {
@@ -99,7 +105,8 @@ async function openStage(
   open.defer(() => nodes[Symbol.asyncDispose]());
   const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
   open.defer(() => client.close());
-  return { clock, facts, nodes, faults, client };
+  open.defer(async () => faults.writes.set(0));
+  return { clock, facts, nodes, faults, apiServer, client };
 }
 
 /** Moves the time, causes each fault at its moment and watches for the conditions, until nothing is open. */
@@ -194,8 +201,8 @@ class Causes {
   ) {}
 
   start(name: string, args: InjectionArguments): void {
-    const { clock, facts, nodes, faults } = this.stage;
-    const run = () => inject({ clock, nodes, faults, setSpeed: async () => {} }, name, args, this.signal);
+    const { clock, facts, nodes, faults, apiServer } = this.stage;
+    const run = () => inject({ clock, nodes, faults, apiServer, setSpeed: async () => {} }, name, args, this.signal);
     facts.injection(name, args, run).catch((error: unknown) => {
       this.#failure ??= error;
     });

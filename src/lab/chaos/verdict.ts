@@ -3,6 +3,7 @@ import { openCondition, parseCondition, pathOfObject } from "../../testbed/time/
 import type { TraceEvent } from "../../trace/events.js";
 import { ownText } from "../../trace/story/step.js";
 import type { TraceSink } from "../../trace/trace.js";
+import { LabError } from "../../util/errors.js";
 import { junitXml } from "../../util/text/junit.js";
 import type { LabFacts } from "../labs/environment/facts.js";
 import type { Scenario } from "./scenario.js";
@@ -44,7 +45,7 @@ export class Watch implements Disposable {
       { client: this.deps.client, trace: tracesOf(this.deps.facts) },
       this.fromMs,
     );
-    if (!(await this.#condition.test(signal))) return;
+    if (!(await this.#condition.test(signal).catch(notWhileDown))) return;
     this.metMs = nowMs;
     const found = this.deps.facts.since().findLast(decides(this.text));
     if (found !== undefined) this.fact = ownText(found);
@@ -53,6 +54,12 @@ export class Watch implements Disposable {
   [Symbol.dispose](): void {
     this.#condition?.[Symbol.dispose]();
   }
+}
+
+/** A fault can stop the API server: then nothing is known of its objects. */
+function notWhileDown(error: unknown): boolean {
+  if (error instanceof LabError && error.code === "CLUSTER_UNREACHABLE") return false;
+  throw error;
 }
 
 /** Whether a fact has met a condition: the write of the object's state, the Event, or the fact with the text. */

@@ -84,6 +84,25 @@ export class ApiServerPod implements AsyncDisposable {
     });
   }
 
+  /**
+   * Ends the control plane, and starts it again after `downMs` of the lab's clock.
+   * @param downMs undefined: it stays down until the next call; 0: it starts at once if it is down
+   */
+  async restart(downMs: number | undefined, signal: AbortSignal): Promise<void> {
+    let failure: unknown;
+    const set = async (wanted: boolean) => {
+      this.#set(wanted, (error) => {
+        failure ??= error;
+      });
+      await this.#turn;
+      if (failure !== undefined) throw failure;
+    };
+    if (downMs !== 0) await set(false);
+    if (downMs === undefined) return;
+    await this.options.clock.sleep(downMs, signal);
+    await set(true);
+  }
+
   #set(wanted: boolean, onFailure: (error: unknown) => void): void {
     this.#wanted = wanted;
     this.#turn = this.#turn.then(() => this.#adjust()).catch(onFailure);

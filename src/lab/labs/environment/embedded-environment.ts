@@ -119,6 +119,7 @@ export async function openEmbeddedEnvironment(
       nodes,
       facts,
       faults,
+      apiServer: apiServerPod,
       seesWrites: true,
       // The scheduler has only the lab's nodes to choose from.
       onNode: "",

@@ -5,6 +5,7 @@ import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import { GRPC_CODES, type GrpcCode } from "../../../util/net/grpc-codes.js";
+import type { ApiServerPod } from "./api-server-pod.js";
 import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 import { CUTS } from "./node-link.js";
@@ -17,6 +18,8 @@ export interface InjectionDeps {
   readonly nodes: LabNodes;
   /** undefined on a real cluster */
   readonly faults: ServerFaults | undefined;
+  /** undefined: its API server cannot be restarted */
+  readonly apiServer: ApiServerPod | undefined;
   setSpeed(factor: number): Promise<void>;
 }
 
@@ -24,7 +27,7 @@ const CONDITIONS = ["NetworkReady", "RuntimeReady"] as const;
 
 /** Performs an injection; see `INJECTIONS`. @throws LabError USAGE for an unknown object; the control's RpcError */
 export async function inject(
-  { clock, nodes, faults, setSpeed }: InjectionDeps,
+  { clock, nodes, faults, apiServer, setSpeed }: InjectionDeps,
   name: string,
   args: InjectionArguments,
   signal: AbortSignal,
@@ -32,6 +35,11 @@ export async function inject(
   if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
   if (name === "speed") return setSpeed(Number(args["factor"]));
   if (isServerFault(name)) return setServerFault(faults, name, args);
+  if (name === "apiserver-restart") {
+    const seconds = number(args, "seconds");
+    if (apiServer === undefined) throw new MessageError("USAGE", ["noApiServerPod"], ["noApiServerPodHint"]);
+    return apiServer.restart(seconds === undefined ? undefined : seconds * 1000, signal);
+  }
   const machine = nodes.machine(text(args, "node"));
   if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
   if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();

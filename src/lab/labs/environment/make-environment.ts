@@ -5,6 +5,7 @@ import { SystemClock } from "../../../util/clock.js";
 import type { Language } from "../../../util/i18n/language.js";
 import { LANGUAGE_VARIABLE } from "../../../util/i18n/language.js";
 import { sentencesIn } from "../../../util/i18n/sentences.js";
+import type { ApiServerPod } from "./api-server-pod.js";
 import type { LabProcess } from "./context.js";
 import type { LabEnvironment } from "./environment.js";
 import type { LabFacts } from "./facts.js";
@@ -36,6 +37,8 @@ export interface EnvironmentParts {
   readonly facts: LabFacts;
   /** of the API server; absent on a real cluster */
   readonly faults?: ServerFaults;
+  /** the API server, if it is a static pod of the lab */
+  readonly apiServer?: ApiServerPod | undefined;
   /** see LabEnvironment */
   readonly seesWrites: boolean;
   /** flags of `kubectl run` that place a pod on the lab's node */
@@ -90,7 +93,9 @@ export async function makeEnvironment(
     setSpeed,
     output: (name) => nodes.output(name),
     inject: (name, args, signal) =>
-      facts.injection(name, args, () => inject({ clock, nodes, faults: parts.faults, setSpeed }, name, args, signal)),
+      facts.injection(name, args, () =>
+        inject({ clock, nodes, faults: parts.faults, apiServer: parts.apiServer, setSpeed }, name, args, signal),
+      ),
     [Symbol.asyncDispose]: close,
   };
 }

@@ -6,7 +6,7 @@ import { MessageError } from "../../../util/i18n/message-error.js";
 import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 
-const NAMES = ["api-fault", "watch-fault"];
+const NAMES = ["api-fault", "watch-fault", "slow-storage"];
 
 /** Whether an injection is a fault of the API server. */
 export function isServerFault(name: string): boolean {
@@ -16,7 +16,8 @@ export function isServerFault(name: string): boolean {
 /** Sets or takes back a fault of the API server. @throws LabError USAGE on a real cluster */
 export function setServerFault(faults: ServerFaults | undefined, name: string, args: InjectionArguments): void {
   if (faults === undefined) throw new MessageError("USAGE", ["injectionNotReal", { name }], ["injectionNotRealHint"]);
-  if (name === "watch-fault") setWatchFault(faults, args);
+  if (name === "slow-storage") faults.writes.set(number(args, "delayMs") ?? 0);
+  else if (name === "watch-fault") setWatchFault(faults, args);
   else setRequestFault(faults, args);
 }
 

@@ -117,4 +117,16 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
       "A switch, a firewall rule or a lost route separates a node from the control plane: packets vanish, or are refused.",
     ...without("partition"),
   },
+  /** delays each write to the storage; without `delayMs`, writes are as fast as before */
+  "slow-storage": {
+    takes: { delayMs: "number" },
+    inRealLife: "The disk of etcd is slow: a noisy neighbour, a backup, or no SSD.",
+    ...without("slow-storage"),
+  },
+  /** ends the control plane, and starts it again after `seconds`; without them, when it is taken back. Needs `apiServerPod: true` */
+  "apiserver-restart": {
+    takes: { seconds: "number" },
+    inRealLife: "The API server is restarted for an upgrade, is killed for its memory, or fails its liveness probe.",
+    undo: () => ["apiserver-restart", { seconds: 0 }],
+  },
 };

@@ -53,6 +53,14 @@ test("the control plane ends and starts with its container, at the same address 
     changes.tell({ ...container, from: "created", to: "running" });
     await expect.poll(read).toBe(made.metadata.uid);
     assert.deepEqual(failures, []);
+
+    const { signal } = new AbortController();
+    await pod.restart(undefined, signal);
+    assert.equal(await read(), "no answer", "it stays down");
+    await pod.restart(0, signal);
+    assert.equal(await read(), made.metadata.uid);
+    await pod.restart(1, signal);
+    assert.equal(await read(), made.metadata.uid, "it comes back by itself");
   } finally {
     rmSync(folder, { recursive: true });
   }

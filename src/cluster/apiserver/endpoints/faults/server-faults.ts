@@ -3,6 +3,7 @@ import type { Exchange } from "../exchange.js";
 import { statusOfFault } from "./fault-status.js";
 import { noteFault } from "./note-fault.js";
 import { Rules } from "./request-match.js";
+import { SlowWrites } from "./slow-writes.js";
 import { WatchFaults } from "./watch-faults.js";
 
 /** What happens to a request in place of its answer, or before it. */
@@ -32,6 +33,7 @@ export interface FaultedServer {
 export class ServerFaults {
   readonly requests = new Rules<RequestFault>();
   readonly watches = new WatchFaults();
+  readonly writes = new SlowWrites();
   /** the nodes whose kubelets it cannot reach */
   readonly partitions = new Map<string, "drop" | "refuse">();
 
