@@ -54,7 +54,7 @@ test("each fault is an injection of the labs, and so is what takes it back", () 
     const needed = injectionProblems(name, {}, sayIn("en")).map((text) => /(?<=needs )\w+/.exec(text)?.[0] ?? text);
     expect(Object.keys(args)).toEqual(expect.arrayContaining(needed));
     const given = Object.fromEntries(Object.entries(args).filter(([key]) => needed.includes(key)));
-    for (const [one, more] of [[name, given] as const, undo?.(args) ?? [name, given]]) {
+    for (const [one, more] of [[name, given] as const, undo?.(given) ?? [name, given]]) {
       expect(injectionProblems(one, more, sayIn("en"))).toEqual([]);
     }
   }

@@ -1,6 +1,8 @@
 import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { ContainerSnapshot, RemoteControl, SandboxSnapshot } from "../../../cluster/runtime/control/control.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
+import { diskBytes } from "../../../kubelet/nodestatus/resources.js";
+import { DEFAULT_RESOURCES } from "../../../testbed/node/join-plan.js";
 import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
@@ -10,7 +12,7 @@ import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 import { CUTS } from "./node-link.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
-import { isServerFault, setServerFault } from "./server-injections.js";
+import { embeddedFaults, isServerFault, setServerFault } from "./server-injections.js";
 
 /** The objects that injections change. */
 export interface InjectionDeps {
@@ -43,8 +45,17 @@ export async function inject(
   const machine = nodes.machine(text(args, "node"));
   if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
   if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();
+  if (name === "clock-skew") return machine.setClockOffset((number(args, "seconds") ?? 0) * 1000);
+  if (name === "certificate-expired")
+    return setExpired(machine, embeddedFaults(faults, name), args["renewed"] !== true);
   if (name === "partition") return setPartition(machine, faults, args);
   await injectIntoRuntime(machine, name, args);
+}
+
+function setExpired({ name }: LabMachine, { expired }: ServerFaults, isExpired: boolean): void {
+  const user = `system:node:${name}`;
+  if (isExpired) expired.add(user);
+  else expired.delete(user);
 }
 
 /** Cuts the node's link, and the way from the API server to its kubelet. @throws LabError USAGE for a node without a link */
@@ -80,6 +91,8 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
       const { containerId } = await containerOf(control, args, undefined);
       return control.removeContainer(containerId, args["silently"] === true);
     }
+    case "disk-full":
+      return fillDisk(control, args);
     case "sandbox-not-ready":
       return control.setSandboxNotReady((await sandboxOf(control, args)).sandboxId);
     case "pull-fault": {
@@ -93,6 +106,14 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
     default:
       throw new MessageError("USAGE", ["injectionUnknown", { name }], ["injectionUnknownHint"]);
   }
+}
+
+async function fillDisk(control: RemoteControl, args: InjectionArguments): Promise<void> {
+  const fillBytes = number(args, "bytes") ?? diskBytes(DEFAULT_RESOURCES);
+  const finding = containerOf(control, args, "running");
+  // A container that was evicted meanwhile uses nothing any more.
+  const found = await (fillBytes === 0 ? finding.catch(() => undefined) : finding);
+  if (found !== undefined) await control.loadContainer(found.containerId, { fillBytes });
 }
 
 async function setFault(control: RemoteControl, args: InjectionArguments): Promise<void> {

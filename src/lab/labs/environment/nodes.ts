@@ -20,6 +20,7 @@ import { type Clock, SystemClock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { isAbortError, messageOf } from "../../../util/errors.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
+import { OffsetClock } from "../../../util/offset-clock.js";
 import { makeFolder } from "../../../util/os/files.js";
 import { type Random, randomOf } from "../../../util/random.js";
 import type { LabDefinition } from "../format/schema.js";
@@ -134,6 +135,7 @@ export class LabMachine {
   #hasJoined = false;
   #proxy: AsyncDisposable | undefined;
   #port = 0;
+  #clockOffsetMs = 0;
 
   private constructor(
     readonly session: Session,
@@ -193,8 +195,17 @@ export class LabMachine {
     });
   }
 
+  /** Makes the kubelet's clock wrong. A kubelet that runs starts again, because its clock would jump. The runtime's clock stays right. */
+  async setClockOffset(offsetMs: number): Promise<void> {
+    this.#clockOffsetMs = offsetMs;
+    if (this.#start === undefined) return;
+    await this.stop();
+    this.startUnattended();
+  }
+
   async #join(signal: AbortSignal): Promise<void> {
-    const { clock, context } = this.session;
+    const { clock: right, context } = this.session;
+    const clock = this.#clockOffsetMs === 0 ? right : new OffsetClock(right, this.#clockOffsetMs);
     const { startNode } = await import("../../../testbed/node/node.js");
     const { target: direct, taints } = this.options;
     const { link } = this;

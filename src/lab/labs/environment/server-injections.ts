@@ -14,11 +14,17 @@ export function isServerFault(name: string): boolean {
 }
 
 /** Sets or takes back a fault of the API server. @throws LabError USAGE on a real cluster */
-export function setServerFault(faults: ServerFaults | undefined, name: string, args: InjectionArguments): void {
-  if (faults === undefined) throw new MessageError("USAGE", ["injectionNotReal", { name }], ["injectionNotRealHint"]);
+export function setServerFault(given: ServerFaults | undefined, name: string, args: InjectionArguments): void {
+  const faults = embeddedFaults(given, name);
   if (name === "slow-storage") faults.writes.set(number(args, "delayMs") ?? 0);
   else if (name === "watch-fault") setWatchFault(faults, args);
   else setRequestFault(faults, args);
+}
+
+/** @param name of the injection @throws LabError USAGE on a real cluster */
+export function embeddedFaults(faults: ServerFaults | undefined, name: string): ServerFaults {
+  if (faults !== undefined) return faults;
+  throw new MessageError("USAGE", ["injectionNotReal", { name }], ["injectionNotRealHint"]);
 }
 
 function setWatchFault(faults: ServerFaults, args: InjectionArguments): void {

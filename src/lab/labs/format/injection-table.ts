@@ -129,4 +129,23 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     inRealLife: "The API server is restarted for an upgrade, is killed for its memory, or fails its liveness probe.",
     undo: () => ["apiserver-restart", { seconds: 0 }],
   },
+  /** starts the node's kubelet again with a clock that is wrong by `seconds`, negative if it is late; without them, a right one */
+  "clock-skew": {
+    takes: { ...NODE, seconds: "number" },
+    inRealLife: "A machine resumes from a snapshot, or its time service has a wrong server.",
+    ...without("clock-skew"),
+  },
+  /** lets a container use `bytes` of the node's disk; default: all of it */
+  "disk-full": {
+    takes: { ...CONTAINER, bytes: "number" },
+    inRealLife: "A container writes logs, dumps or a cache until the node has no space left.",
+    undo: (args) => ["disk-full", { ...args, bytes: 0 }],
+  },
+  /** the API server refuses the client certificate of the node's kubelet as expired; `renewed` takes it back */
+  "certificate-expired": {
+    takes: { ...NODE, renewed: "flag" },
+    inRealLife:
+      "A kubelet could not renew its certificate in time: nobody approved its request, or it was off for too long.",
+    undo: (args) => ["certificate-expired", { ...args, renewed: true }],
+  },
 };

@@ -34,12 +34,18 @@ export class ServerFaults {
   readonly requests = new Rules<RequestFault>();
   readonly watches = new WatchFaults();
   readonly writes = new SlowWrites();
+  /** the users whose client certificates count as expired */
+  readonly expired = new Set<string>();
   /** the nodes whose kubelets it cannot reach */
   readonly partitions = new Map<string, "drop" | "refuse">();
 
   /** Called between the filters and the handler of a request. @throws StatusError the answer of a fault */
   async meet(exchange: Exchange, { trace, closing }: FaultedServer): Promise<void> {
     const { info, user, method, response } = exchange;
+    if (user !== undefined && this.expired.has(user.username)) {
+      noteFault(trace, `chaos: the certificate of ${user.username} has expired`);
+      throw statusOfFault(401, info);
+    }
     const fault = this.requests.claim(info, user);
     if (fault === undefined) return;
     const { code, delayMs = 0, drops = false, retryAfterSeconds } = fault;

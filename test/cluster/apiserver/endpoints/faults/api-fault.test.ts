@@ -129,3 +129,12 @@ test("a body that comes with a refused request is read, and the connection stays
   expect([refused.status, refused.headers.connection]).toEqual([503, "keep-alive"]);
   expect((await face.ask(CONFIG_MAPS, asked)).status).toBe(201);
 });
+
+test("an expired certificate: 401 for its user, until it is renewed", async () => {
+  faults.expired.add(ADMIN);
+  const refused = await face.ask(CONFIG_MAPS);
+  faults.expired.delete(ADMIN);
+  expect([refused.status, refused.body.reason, refused.body.message]).toEqual([401, "Unauthorized", "Unauthorized"]);
+  expect(notes).toEqual([`chaos: the certificate of ${ADMIN} has expired`]);
+  expect((await face.ask(CONFIG_MAPS)).status).toBe(200);
+});
