@@ -78,7 +78,15 @@ async function startOn(
   let controllers: RunningControllers | undefined;
   const components = [...controllerChecks(() => controllers), ...parts.storage.health.components];
   const apiServer = await listen(options, identities, { ...parts, dispatches }, components);
-  const { host = DEFAULT_HOST, clock, random } = options;
+  const { host = DEFAULT_HOST, clock, random, faults } = options;
+  if (faults !== undefined) {
+    const { ca, serving } = identities;
+    faults.setCertificate = async (how) => {
+      const { faultyServing } = await import("./faulty-serving.js");
+      const pair = how === undefined ? serving : await faultyServing(ca, { clock, random }, how);
+      apiServer.useCertificate({ certificatePem: pair.certificatePem, keyPem: pair.privateKeyPem });
+    };
+  }
   const { storage, registry } = parts;
   const deps = { storage, registry, clock, random, trace: options.trace };
   const { likeRecorded, clusterDns } = options;

@@ -56,9 +56,9 @@ export class Watch implements Disposable {
   }
 }
 
-/** A fault can stop the API server: then nothing is known of its objects. */
+/** A fault can stop the API server, or make it untrusted: then nothing is known of its objects. */
 function notWhileDown(error: unknown): boolean {
-  if (error instanceof LabError && error.code === "CLUSTER_UNREACHABLE") return false;
+  if (error instanceof LabError && /^CLUSTER_(UNREACHABLE|NOT_TRUSTED)$/.test(error.code)) return false;
   throw error;
 }
 

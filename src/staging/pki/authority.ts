@@ -74,7 +74,22 @@ export interface ServingOptions {
   readonly commonName?: string;
   /** in addition to an API server's usual names */
   readonly sans?: Partial<SubjectAltNames>;
+  /** only `sans`; default false */
+  readonly withoutUsualNames?: boolean;
+  /** default one year; negative: it has expired */
+  readonly validityMs?: number;
 }
+
+const USUAL_NAMES = {
+  dns: [
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+    "localhost",
+  ],
+  ip: ["127.0.0.1", "::1", "10.96.0.1"],
+} as const;
 
 /**
  * Creates the key and certificate of an API server on loopback.
@@ -87,22 +102,16 @@ export async function createApiServerCertificate(
   deps: PkiDeps,
   options: ServingOptions = {},
 ): Promise<KeyPair> {
-  const { commonName = "kube-apiserver", sans = {} } = options;
+  const { commonName = "kube-apiserver", sans = {}, withoutUsualNames = false, validityMs } = options;
   return issuePair(ca, deps, {
     commonName,
+    ...defined({ validityMs }),
     organization: [],
     usages: ["digital signature", "key encipherment", "server auth"],
     sans: {
       ...NO_SANS,
-      dns: [
-        "kubernetes",
-        "kubernetes.default",
-        "kubernetes.default.svc",
-        "kubernetes.default.svc.cluster.local",
-        "localhost",
-        ...(sans.dns ?? []),
-      ],
-      ip: ["127.0.0.1", "::1", "10.96.0.1", ...(sans.ip ?? [])],
+      dns: [...(withoutUsualNames ? [] : USUAL_NAMES.dns), ...(sans.dns ?? [])],
+      ip: [...(withoutUsualNames ? [] : USUAL_NAMES.ip), ...(sans.ip ?? [])],
     },
   });
 }

@@ -79,8 +79,9 @@ export function createServer({
 }
 
 /** New connections get this certificate. @throws the TLS library's error for an invalid pair */
-export function useCertificate(server: Server | HttpsServer, pair: ServingPair): void {
-  if ("setSecureContext" in server) server.setSecureContext(secureContext(pair));
+export function useCertificate(server: Server | HttpsServer, pair: ServingPair, clientCaPem?: string): void {
+  if (!("setSecureContext" in server)) return;
+  server.setSecureContext({ ...secureContext(pair), ...(clientCaPem === undefined ? {} : { ca: clientCaPem }) });
 }
 
 function secureContext(pair: ServingPair | undefined): SecureContextOptions {

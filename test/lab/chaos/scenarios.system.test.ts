@@ -6,7 +6,7 @@ import { readyScenarios } from "../../../src/lab/chaos/library.js";
 import { runCliProcess } from "../../support/cli-process.js";
 import { runInProcess } from "../../support/run-cli.js";
 
-const RUNS = (await readyScenarios()).flatMap(({ name }) => [1, 2].map((seed) => [name, seed] as const));
+const RUNS = (await readyScenarios()).flatMap(({ name }) => [1, 2, 3].map((seed) => [name, seed] as const));
 
 test.each(RUNS)("%s, seed %i: every expectation holds", { timeout: 120_000 }, async (name, seed) => {
   const run = await runInProcess(["chaos", "run", name, "--seed", String(seed), "--json"]);

@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import type { ServingPair } from "../../../staging/server/serve.js";
 import type { Ctx } from "../../../trace/ctx.js";
 import { defined } from "../../../util/defined.js";
 import { factFor, isAtLeast } from "../../../util/release/facts.js";
@@ -39,6 +40,8 @@ export interface ApiServerDeps extends Ctx {
 /** A listening API server. */
 export interface ApiServer {
   readonly port: number;
+  /** See HttpsFace. */
+  useCertificate(pair: ServingPair): void;
   /** Ends watches, lets other responses finish and closes sockets. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -61,6 +64,7 @@ export function createApiServer(deps: ApiServerDeps): {
       return {
         port: face.port,
         ...(plainFace === undefined ? {} : { plainPort: plainFace.port }),
+        useCertificate: (pair) => face.useCertificate(pair, options.clientCaPem),
         async close() {
           closing.abort();
           await plainFace?.close();

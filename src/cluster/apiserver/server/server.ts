@@ -10,7 +10,9 @@ import {
   openSockets,
   portOf,
   type ServerOptions,
+  type ServingPair,
   upgradeResponse,
+  useCertificate,
 } from "../../../staging/server/serve.js";
 import { hasBody } from "../endpoints/read-body.js";
 import { handleRequest, type RequestHandlerDeps } from "./handler.js";
@@ -109,6 +111,12 @@ export class HttpsFace {
 
   get port(): number {
     return portOf(this.server);
+  }
+
+  /** Serves with another certificate from now on, and ends all connections, so that every client sees it. */
+  useCertificate(pair: ServingPair, clientCaPem: string): void {
+    useCertificate(this.server, pair, clientCaPem);
+    for (const connection of this.connections) connection.destroy();
   }
 
   /** Stops accepting connections, finishes responses in progress and closes the rest. */

@@ -1,12 +1,12 @@
 import type { RequestMatch } from "../../../cluster/apiserver/endpoints/faults/request-match.js";
-import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
+import { type ServerFaults, TLS_FAULTS } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
 import { defined } from "../../../util/defined.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 
-const NAMES = ["api-fault", "watch-fault", "slow-storage"];
+const NAMES = ["api-fault", "watch-fault", "slow-storage", "tls-fault"];
 
 /** Whether an injection is a fault of the API server. */
 export function isServerFault(name: string): boolean {
@@ -14,8 +14,15 @@ export function isServerFault(name: string): boolean {
 }
 
 /** Sets or takes back a fault of the API server. @throws LabError USAGE on a real cluster */
-export function setServerFault(given: ServerFaults | undefined, name: string, args: InjectionArguments): void {
+export async function setServerFault(
+  given: ServerFaults | undefined,
+  name: string,
+  args: InjectionArguments,
+): Promise<void> {
   const faults = embeddedFaults(given, name);
+  if (name === "tls-fault") {
+    return faults.setCertificate(args["how"] === undefined ? undefined : oneOf(args, "how", TLS_FAULTS));
+  }
   if (name === "slow-storage") faults.writes.set(number(args, "delayMs") ?? 0);
   else if (name === "watch-fault") setWatchFault(faults, args);
   else setRequestFault(faults, args);

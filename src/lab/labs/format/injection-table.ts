@@ -1,3 +1,4 @@
+import { TLS_FAULTS } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
 
@@ -147,5 +148,12 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     inRealLife:
       "A kubelet could not renew its certificate in time: nobody approved its request, or it was off for too long.",
     undo: (args) => ["certificate-expired", { ...args, renewed: true }],
+  },
+  /** serves the API with a wrong certificate; without `how`, with the right one */
+  "tls-fault": {
+    takes: { how: TLS_FAULTS },
+    inRealLife:
+      "The certificate of an API server has expired, was issued by another CA, or misses the name that clients use.",
+    ...without("tls-fault"),
   },
 };

@@ -26,6 +26,10 @@ export interface FaultedServer {
   readonly closing: AbortSignal;
 }
 
+/** What is wrong with the serving certificate. */
+export const TLS_FAULTS = ["expired", "other-ca", "wrong-name"] as const;
+export type TlsFault = (typeof TLS_FAULTS)[number];
+
 /**
  * Faults of an API server, which can be set while it runs, and which outlive its restart. They meet what comes over a connection:
  * the embedded controllers and the scheduler make no such requests.
@@ -34,6 +38,8 @@ export class ServerFaults {
   readonly requests = new Rules<RequestFault>();
   readonly watches = new WatchFaults();
   readonly writes = new SlowWrites();
+  /** Serves with a wrong certificate, or again with the right one, and ends all connections. Set by the server when it listens. */
+  setCertificate: (how: TlsFault | undefined) => Promise<void> = async () => {};
   /** the users whose client certificates count as expired */
   readonly expired = new Set<string>();
   /** the nodes whose kubelets it cannot reach */
