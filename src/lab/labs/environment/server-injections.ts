@@ -6,7 +6,7 @@ import { MessageError } from "../../../util/i18n/message-error.js";
 import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 
-const NAMES = ["api-fault", "watch-fault", "slow-storage", "tls-fault"];
+const NAMES = ["api-fault", "watch-fault", "slow-storage", "stream-cut", "tls-fault"];
 
 /** Whether an injection is a fault of the API server. */
 export function isServerFault(name: string): boolean {
@@ -23,7 +23,8 @@ export async function setServerFault(
   if (name === "tls-fault") {
     return faults.setCertificate(args["how"] === undefined ? undefined : oneOf(args, "how", TLS_FAULTS));
   }
-  if (name === "slow-storage") faults.writes.set(number(args, "delayMs") ?? 0);
+  if (name === "stream-cut") faults.cutStreams(matchOf(args));
+  else if (name === "slow-storage") faults.writes.set(number(args, "delayMs") ?? 0);
   else if (name === "watch-fault") setWatchFault(faults, args);
   else setRequestFault(faults, args);
 }

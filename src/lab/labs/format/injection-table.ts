@@ -156,4 +156,9 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
       "The certificate of an API server has expired, was issued by another CA, or misses the name that clients use.",
     ...without("tls-fault"),
   },
+  /** cuts open streams of exec, attach, port-forward, logs and proxies in a frame; the API server's clients see it */
+  "stream-cut": {
+    takes: REQUESTS,
+    inRealLife: "A load balancer or a VPN drops the connection of kubectl exec, logs -f or port-forward.",
+  },
 };

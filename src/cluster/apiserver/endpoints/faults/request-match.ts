@@ -14,7 +14,7 @@ export interface RequestMatch {
 }
 
 /** Whether a request of this user matches. */
-function matches(match: RequestMatch, info: RequestInfo, user: UserInfo | undefined): boolean {
+export function matches(match: RequestMatch, info: RequestInfo, user: UserInfo | undefined): boolean {
   const isNamed = (wanted: string | undefined, found: string | undefined) => wanted === undefined || wanted === found;
   return (
     isNamed(match.user, user?.username) &&

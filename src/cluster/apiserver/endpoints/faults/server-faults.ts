@@ -2,7 +2,7 @@ import type { Trace } from "../../../../trace/trace.js";
 import type { Exchange } from "../exchange.js";
 import { statusOfFault } from "./fault-status.js";
 import { noteFault } from "./note-fault.js";
-import { Rules } from "./request-match.js";
+import { matches, type RequestMatch, Rules } from "./request-match.js";
 import { SlowWrites } from "./slow-writes.js";
 import { WatchFaults } from "./watch-faults.js";
 
@@ -26,6 +26,9 @@ export interface FaultedServer {
   readonly closing: AbortSignal;
 }
 
+/** The subresources that answer with a stream. */
+const STREAMS = ["exec", "attach", "portforward", "log", "proxy"];
+
 /** What is wrong with the serving certificate. */
 export const TLS_FAULTS = ["expired", "other-ca", "wrong-name"] as const;
 export type TlsFault = (typeof TLS_FAULTS)[number];
@@ -45,9 +48,24 @@ export class ServerFaults {
   /** the nodes whose kubelets it cannot reach */
   readonly partitions = new Map<string, "drop" | "refuse">();
 
+  readonly #streams = new Map<Exchange, Trace>();
+
+  /** Ends the connections of the open streams that match, in the middle of a frame. */
+  cutStreams(match: RequestMatch): void {
+    for (const [{ info, user, upgrade, response }, trace] of this.#streams) {
+      if (!matches(match, info, user)) continue;
+      noteFault(trace, `chaos cuts the stream of ${info.path}`);
+      (upgrade?.socket ?? response).destroy();
+    }
+  }
+
   /** Called between the filters and the handler of a request. @throws StatusError the answer of a fault */
   async meet(exchange: Exchange, { trace, closing }: FaultedServer): Promise<void> {
-    const { info, user, method, response } = exchange;
+    const { info, user, method, response, upgrade } = exchange;
+    if (STREAMS.includes(info.subresource)) {
+      this.#streams.set(exchange, trace);
+      (upgrade?.socket ?? response).once("close", () => this.#streams.delete(exchange));
+    }
     if (user !== undefined && this.expired.has(user.username)) {
       noteFault(trace, `chaos: the certificate of ${user.username} has expired`);
       throw statusOfFault(401, info);
