@@ -1,4 +1,5 @@
 import type { TraceEvent } from "../events.js";
+import { inThirdPerson } from "./own-words.js";
 
 /** Kinds that are not their resource without the last letter. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -49,6 +50,10 @@ export function sentenceOf(event: TraceEvent, effect?: TraceEvent): string | und
       return stateSentence(event);
     case "decision":
       return decisionSentence(event);
+    case "event":
+      return `warns: ${event.object} ${event.reason}: ${event.message}`;
+    case "error":
+      return `reports: ${event.message}`;
     default:
       return undefined;
   }
@@ -135,7 +140,7 @@ function stateSentence({
   }
   if (actor === "runtime") {
     const ended = /^exited \((.*)\)$/.exec(to)?.[1];
-    if (ended !== undefined) return `container ${nameOf(subject)} has ended (${ended})`;
+    if (ended !== undefined) return `sees that container ${nameOf(subject)} has ended (${ended})`;
     const [, words] = LIVES.find(([pattern]) => pattern.test(`${what} ${to}`)) ?? [];
     return words?.(what === "container" ? nameOf(subject) : subject);
   }
@@ -143,7 +148,7 @@ function stateSentence({
     return `marks pod ${object} for deletion; it stays Terminating until its node ends it`;
   if (actor === "kubelet" && resource === "pod") {
     if (what === "phase") return `counts pod ${object} as ${to}`;
-    if (what === "worker") return `the worker of pod ${object} is ${to} now`;
+    if (what === "worker") return `moves the worker of pod ${object} to ${to}`;
   }
   const volume = /^volume (\S+) of (\S+)$/.exec(subject);
   if (volume !== null && to === "mounted") return `has mounted volume ${volume[1]} of pod ${nameOf(volume[2] ?? "")}`;
@@ -153,36 +158,42 @@ function stateSentence({
     return `counts node ${object} as ${to === "True" ? "Ready" : to === "Unknown" ? "Unknown" : "not Ready"}`;
   }
   if (actor === "kubelet" && resource === "Lease" && from === undefined) return `has renewed Lease ${object}`;
-  return undefined;
+  return ["connection", "streams", "ended,"].includes(what) ? streamSentence(subject, to) : undefined;
 }
 
-function decisionSentence({ actor, what, auditId, upstream }: TraceEvent & { kind: "decision" }): string | undefined {
+/** How a stream begins and ends, at each of its hops. */
+function streamSentence(subject: string, to: string): string {
+  const stream = subject.startsWith("the ") ? subject : `the ${subject}`;
+  const protocol = /^upgraded to (.*)$/.exec(to)?.[1];
+  if (protocol !== undefined) return `upgrades ${stream} to ${protocol}`;
+  if (to === "opened") return `opens ${stream}`;
+  if (/^(?:failed|refused)/.test(to)) return `loses ${stream}: ${to}`;
+  return `sees the end of ${stream}: ${to.replace(/^ended[:,] /, "")}`;
+}
+
+function decisionSentence({ actor, what, auditId, upstream }: TraceEvent & { kind: "decision" }): string {
   if (actor === "scheduler") {
     const node = /^\S+ goes to (\S+)$/.exec(what)?.[1];
-    return node === undefined ? undefined : `chooses ${node}`;
+    if (node !== undefined) return `chooses ${node}`;
   }
   if (actor === "apiserver") {
     const isClient = what.startsWith("is ") && (auditId !== undefined || upstream?.func === "WithAuthentication");
     if (isClient) return `identifies the client as ${what.slice(3)}`;
-    const kind = /^default (\w+)$/.exec(what)?.[1];
-    return kind === undefined ? undefined : `fills in the defaults of ${kind}`;
+    if (upstream?.func === "WithRequestInfo") return `reads it as: ${what}`;
   }
   const needs = /^\S+\/\S+: ((?:create|start|kill|remove|stop) .*)$/.exec(what);
   if (actor === "kubelet" && needs !== null) return `decides: ${needs[1]}`;
   const [, type = "", pod, name] = /^(Container\w+) (\S+) (\S+)/.exec(what) ?? [];
   const seen = SEEN[type];
-  if (actor !== "kubelet" || seen === undefined || name === undefined) return undefined;
+  if (actor !== "kubelet" || seen === undefined || name === undefined) return inThirdPerson(what);
   return name === "sandbox"
     ? `PLEG sees that the sandbox of pod ${pod} ${seen}`
     : `PLEG sees that container ${name} ${seen}`;
 }
 
-function stepSentence(title: string): string | undefined {
-  if (title === "Does this node need to bootstrap?") return "checks whether this node needs to bootstrap";
-  const free = /^Is the name (\S+) free\?$/.exec(title)?.[1];
-  if (free !== undefined) return `checks whether the name ${free} is free`;
+function stepSentence(title: string): string {
   const [, verb = "", pod] = /^(Sync|End|Clean up after) pod (.*)$/.exec(title) ?? [];
-  if (pod === undefined) return undefined;
+  if (pod === undefined) return inThirdPerson(title);
   return verb === "Sync" ? `syncs pod ${pod}` : verb === "End" ? `ends pod ${pod}` : `cleans up after pod ${pod}`;
 }
 

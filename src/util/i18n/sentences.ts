@@ -1,5 +1,6 @@
 import { remember } from "../collections/lru.js";
 import type { Language } from "./language.js";
+import { thirdPerson } from "./third-person.js";
 
 /** English sentences and those of another language. `{1}`, `{2}`, ... stand for values; an empty text stays English. */
 export type SentenceCatalogue = Readonly<Record<string, string>>;
@@ -42,8 +43,10 @@ export class Sentences {
 
   constructor(catalogue: SentenceCatalogue) {
     for (const [english, translation] of Object.entries(catalogue)) {
-      if (!VALUE.test(english)) this.#whole.set(english, translation || english);
-      else this.#add(english, translation);
+      this.#add(english, translation);
+      // A story has the same sentence in the third person.
+      const told = thirdPerson(english);
+      if (translation !== "" && catalogue[told] === undefined) this.#add(told, translation);
     }
     const length = ({ literals }: Form) => literals.join("").length;
     for (const forms of this.#forms.values()) {
@@ -52,6 +55,10 @@ export class Sentences {
   }
 
   #add(english: string, translation: string): void {
+    if (!VALUE.test(english)) {
+      this.#whole.set(english, translation || english);
+      return;
+    }
     const literals = english.split(VALUE);
     const first = firstWord(literals[0] ?? "");
     this.#forms.set(first, [...(this.#forms.get(first) ?? []), { literals, translation }]);

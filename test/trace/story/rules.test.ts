@@ -35,10 +35,10 @@ test("a window without a key tells its start; the first key begins another story
     event.kind === "story" ? event.steps.map(({ text }) => `${event.title}: ${text}`) : [],
   );
   assert.deepEqual(told, [
-    "the kubelet of n1 starts: Start the kubelet of n1",
-    "the kubelet of n1 starts: ADD from file: [default/web]",
-    "the kubelet of n1 starts: Report n1 Ready",
+    "the kubelet of n1 starts: starts the kubelet of n1",
+    "the kubelet of n1 starts: merges ADD from file: [default/web]",
+    "the kubelet of n1 starts: reports n1 Ready",
     "the kubelet of n1 starts: decides: create sandbox",
-    "add a pod: add a pod",
+    "add a pod: adds a pod",
   ]);
 });

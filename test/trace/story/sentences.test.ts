@@ -113,8 +113,8 @@ const table: readonly [TraceEvent["actor"], Fact, Fact | undefined, string, stri
     "runtime",
     state("default/web/nginx", "container", "exited (137, Error)"),
     undefined,
-    "container nginx has ended (137, Error)",
-    "容器 nginx 结束了（137, Error）",
+    "sees that container nginx has ended (137, Error)",
+    "看到容器 nginx 结束了（137, Error）",
     "step",
   ],
   [
@@ -158,7 +158,7 @@ const table: readonly [TraceEvent["actor"], Fact, Fact | undefined, string, stri
     "PLEG 看到 Pod default/web 的沙箱启动了",
     "link",
   ],
-  ["apiserver", decision("allow", { auditId: "a" }), undefined, "allow", "allow", undefined],
+  ["apiserver", decision("allow get /x", { auditId: "a" }), undefined, "allows get /x", "允许 get /x", undefined],
   [
     "kubelet",
     state("pod default/web", "phase", "Running", { from: "Pending" }),
@@ -195,5 +195,5 @@ for (const [actor, what, effect, english, chinese, role] of table) {
 
 test("the IDs of a step are short", () => {
   const { text } = storyStep(fact(ID, decision(`remove ${"ab".repeat(32)}`), { actor: "kubelet" }), undefined);
-  assert.equal(text, "remove abababababab");
+  assert.equal(text, "removes abababababab");
 });
