@@ -10,7 +10,7 @@ const MAX_WATCHERS = 100;
 export function addRequestCommand(command: Command, context: CliContext): void {
   command
     .description(
-      "Starts an embedded control plane, sends it one request and prints each stage of its way: filters, decoding, defaults, admission, validation, strategy, the transaction of the storage, the response, and who gets the watch event; each with upstream's file and function. What an API server does shows only in its own process, so a running cluster is not joined.",
+      "Starts an embedded control plane, sends it one request and prints each stage of its way: filters, decoding, defaults, admission, validation, strategy, the transaction of the storage, the response, and who gets the watch event; -v 1 adds the reason, the changes, and upstream's file and function. What an API server does shows only in its own process, so a running cluster is not joined.",
     )
     .argument("[verb]", "create, get, update, patch or delete (default, with -f: create)")
     .argument("[object]", "pod/NAME, pod/NAME/SUBRESOURCE, a plural such as pods, or a path such as /version");

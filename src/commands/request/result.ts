@@ -21,34 +21,38 @@ interface Style {
   readonly say?: Say | undefined;
   /** false: ASCII only */
   readonly unicode: boolean;
-  /** IDs by their beginning */
-  readonly isShort: boolean;
+  /** one line per stage, IDs by their beginning */
+  readonly isBrief: boolean;
 }
 
-/** The stages of a request as numbered steps, with the changes of each below it. */
+/** The stages of a request as numbered steps, with the reason, the changes and the source of each below it unless it is brief. */
 export function requestResult(
   fact: RequestFact,
   message: string | undefined,
   steps: readonly WayStep[],
-  { columns, chalk, factOf, unicode, isShort, say = asItIs }: Style,
+  { columns, chalk, factOf, unicode, isBrief, say = asItIs }: Style,
 ): CommandResult {
   const { method, path, status, durationMs, auditId } = fact;
   const took = `${(durationMs / 1000).toFixed(3)} s`;
   const head = chalk.bold(`${method} ${path}: ${status} ${say(`in ${took}, ${counted(steps.length, "step")}`)}`);
-  const short = (text: string) => (isShort ? shortIds(text, unicode) : text);
+  const short = (text: string) => (isBrief ? shortIds(text, unicode) : text);
   const inAscii = (text: string) => short(unicode ? text : text.replaceAll("→", "->"));
+  const textOf = ({ text, changes = [] }: WayStep) =>
+    isBrief && changes.length > 0 ? `${text} ${say(`(${counted(changes.length, "field")})`)}` : text;
   const shown = steps.map((step) => ({
     ...step,
     actor: step.part,
-    text: inAscii(step.text),
+    text: inAscii(textOf(step)),
     event: factOf(step.fact),
   }));
   // The sign takes two columns.
   const width = widthBelow(shown, columns) - 2;
-  const numbered = shown.map((step) => ({ ...step, more: detailsOf(step, width, unicode ? "…" : "...").map(short) }));
+  const below = (step: WayStep) => (isBrief ? [] : detailsOf(step, width, unicode ? "…" : "..."));
+  const numbered = shown.map((step) => ({ ...step, more: below(step) }));
   const lines = [
     head,
     ...numberedLines(numbered, columns, unicode, chalk),
+    ...(isBrief ? [chalk.dim(say("-v 1 shows what each stage changed and why, with upstream's source"))] : []),
     ...(message === undefined ? [] : [chalk.red(say(message))]),
   ];
   return { text: lines.join("\n"), json: { request: { method, path, status, auditId, durationMs, message }, steps } };

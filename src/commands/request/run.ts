@@ -105,7 +105,7 @@ export async function followRequest(
   const problem = problemOf(response);
   const unicode = hasUnicode(context.env);
   const named = (options.verbosity ?? 1) >= 2;
-  const isShort = options.verbosity === undefined;
+  const isBrief = options.verbosity === undefined;
   const factOf = (id: string) => facts.find((event) => event.id === id);
   const resultIn = (columns: number, chalk: ChalkInstance, say?: Say) =>
     requestResult(request, problem, wayOf(facts, request, say, named), {
@@ -114,9 +114,9 @@ export async function followRequest(
       unicode,
       factOf,
       say,
-      isShort,
+      isBrief,
     });
-  trace.emit(storyOf(wayOf(facts, request), factOf), { actor: "user" });
+  trace.emit(storyOf(wayOf(facts, request)), { actor: "user" });
   context.print(inLanguage(context, resultIn));
   if (!isSuccess(response)) context.exitWith(REFUSED_EXIT_CODE);
 }

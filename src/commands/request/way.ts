@@ -1,9 +1,9 @@
 import type { Change, StoryFact, TraceEvent, Upstream } from "../../trace/events.js";
 import { startMs, TraceGraph } from "../../trace/graph/graph.js";
 import { sentenceOf } from "../../trace/story/sentences.js";
-import { storyStep } from "../../trace/story/step.js";
+import { ownText, storyStep } from "../../trace/story/step.js";
 import { shortIds } from "../../trace/terminal/text.js";
-import { translated } from "../../trace/translated.js";
+import { asItIs } from "../../trace/translated.js";
 import { defined } from "../../util/defined.js";
 import type { Say } from "../../util/i18n/sentences.js";
 
@@ -49,10 +49,10 @@ export function wayOf(facts: readonly TraceEvent[], request: TraceEvent, say?: S
     ...stored.flatMap((event) => graph.effectsOf(event).filter((one) => one.kind === "decision" && isDispatch(one))),
   ]);
   const beganMs = startMs(request);
-  const { upstream: _handler, ...sent } = storyStep(request, undefined, say);
+  const { upstream: _handler, ...sent } = storyStep(request, stored[0], say);
   const stages = facts
     .filter((event) => all.has(event) && (named || event.kind !== "note"))
-    .flatMap((event) => stageOf(say === undefined ? event : translated(event, say)) ?? []);
+    .flatMap((event) => stageOf(event, say) ?? []);
   return [{ ...sent, atMs: beganMs, part: "client" }, ...stages].map(({ atMs, ...stage }, i) => {
     return { number: i + 1, atMs: Math.max(0, atMs - beganMs), ...stage };
   });
@@ -63,38 +63,30 @@ export function isDispatch({ upstream }: Pick<WayStep, "upstream">): boolean {
   return upstream?.func === "dispatchEvent";
 }
 
-function stageOf(event: TraceEvent): Omit<WayStep, "number"> | undefined {
-  const fact = event.id;
-  if (event.kind === "state") {
-    const { upstream, atMs, from, to } = event;
-    const text = `${event.subject}: ${event.what} ${from === undefined ? "" : `${from} → `}${to}`;
-    return { fact, atMs, part: partOf(upstream), text, ...defined({ upstream }) };
-  }
-  if (event.kind === "note" && event.upstream !== undefined) {
-    const { upstream, atMs, text } = event;
-    return { fact, atMs, part: partOf(upstream), text, upstream };
-  }
-  if (event.kind !== "decision") return undefined;
-  const { upstream, atMs, what: text, why, changes } = event;
-  return {
+function stageOf(event: TraceEvent, say: Say = asItIs): Omit<WayStep, "number"> | undefined {
+  if (event.kind !== "state" && event.kind !== "note" && event.kind !== "decision") return undefined;
+  const { id: fact, upstream, atMs } = event;
+  if (event.kind === "note" && upstream === undefined) return undefined;
+  const sentence = sentenceOf(event);
+  const stage = {
     fact,
     atMs,
     part: partOf(upstream),
-    text,
-    ...defined({ why: why === "" ? undefined : why, changes, upstream }),
+    text: sentence === undefined ? ownText(event, say) : say(sentence),
   };
+  if (event.kind !== "decision") return { ...stage, ...defined({ upstream }) };
+  const { why, changes } = event;
+  return { ...stage, ...defined({ why: why === "" ? undefined : say(why), changes, upstream }) };
 }
 
 function partOf(upstream: Upstream | undefined): string {
   return PARTS.find(([pattern]) => pattern.test(upstream?.file ?? ""))?.[1] ?? "server";
 }
 
-/** The stages as the trace's story, in the words of other stories. @param factOf the fact of a stage */
-export function storyOf(steps: readonly WayStep[], factOf: (id: string) => TraceEvent | undefined): StoryFact {
+/** The stages as the trace's story. */
+export function storyOf(steps: readonly WayStep[]): StoryFact {
   const stages = steps.map(({ fact, text, why, upstream }) => {
-    const event = factOf(fact);
-    const sentence = event === undefined ? undefined : sentenceOf(event);
-    return { fact, text: shortIds(sentence ?? text, true), ...defined({ why, upstream }) };
+    return { fact, text: shortIds(text, true), ...defined({ why, upstream }) };
   });
   return { kind: "story", title: steps[0]?.text ?? "", steps: stages };
 }

@@ -49,8 +49,8 @@ test("a patch of an object that was created before; without watchers nobody gets
 test("a deletion of a pod on no node: two transactions and two events", async () => {
   const way = await told("delete", "pod/web", "--with", "pod/web");
   const texts = way.steps.map(({ text }) => text);
-  expect(texts.filter((text) => text.startsWith("transaction on ")).length).toBe(2);
-  expect(texts.filter((text) => text.startsWith("event ")).map((text) => text.split(" ")[1])).toEqual([
+  expect(texts.filter((text) => text.startsWith("runs a transaction on ")).length).toBe(2);
+  expect(texts.filter((text) => text.startsWith("sends ")).map((text) => text.split(" ")[1])).toEqual([
     "MODIFIED",
     "DELETED",
   ]);
@@ -58,7 +58,7 @@ test("a deletion of a pod on no node: two transactions and two events", async ()
 
 test("a dry run stores nothing", async () => {
   const way = await told("create", "pod/web", "--dry-run");
-  expect(way.steps.find(({ part }) => part === "storage")?.text).toBe("write nothing at /registry/pods/default/web");
+  expect(way.steps.find(({ part }) => part === "storage")?.text).toBe("writes nothing at /registry/pods/default/web");
   expect(partsOf(way)).not.toContain("watches");
 });
 
@@ -69,7 +69,7 @@ test("refusals: the user may not, the object is not there; exit 4", async () => 
   expect(forbidden.request.message).toContain('User "jane" cannot list');
   const gone = await told("delete", "pod/web");
   expect([gone.code, gone.request.status]).toEqual([4, 404]);
-  expect(gone.steps.map(({ text }) => text)).toContain("read /registry/pods/default/web: it does not exist");
+  expect(gone.steps.map(({ text }) => text)).toContain("reads /registry/pods/default/web: it does not exist");
 });
 
 test("a kind that the server does not have: one sentence, exit 2", async () => {
@@ -77,16 +77,20 @@ test("a kind that the server does not have: one sentence, exit 2", async () => {
   expect([code, stderr.split("\n")[0]]).toEqual([2, `error: the server doesn't have a resource type "gizmos"`]);
 });
 
-test("text for a pipe: numbered steps without colours, at most 100 columns", async () => {
+test("text for a pipe: a numbered line per stage without colours, at most 100 columns; -v 1 adds what is below", async () => {
   const { code, stdout } = await runCliProcess(newHome(), "request", "create", "pod/web");
   expect(code).toBe(0);
-  const lines = stdout.split("\n");
+  const lines = stdout.trimEnd().split("\n");
   expect(lines[0]).toMatch(/^POST \/api\/v1\/namespaces\/default\/pods: 201 in \d\.\d{3} s, \d+ steps$/);
   expect(lines.filter((line) => line.length > 100)).toEqual([]);
   expect(stdout).not.toContain("\u001b");
+  expect(lines.slice(1, -1).filter((line) => !/^ *\d+ +\d\.\d{3} \w+ +\S /.test(line))).toEqual([]);
+  expect(stdout).toMatch(/ identifies the client as kubernetes-admin\n/);
+  expect(stdout).toMatch(/ by Priority \(2 fields\)\n/);
   // IDs are short, and whole with -v.
   const audit = /audit ID (\S+)/;
   expect(audit.exec(stdout)?.[1]).toHaveLength(8);
   const detailed = await runCliProcess(newHome(), "request", "create", "pod/web", "-v", "1");
   expect(audit.exec(detailed.stdout)?.[1]).toHaveLength(36);
+  expect(detailed.stdout).toMatch(/ by Priority\n +the plugin handles CREATE of pods\n +add \/spec\/priority 0\n/);
 });
