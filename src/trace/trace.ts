@@ -75,6 +75,8 @@ export const LEVELS: Readonly<Record<Fact["kind"], Level>> = {
  */
 export class Trace {
   readonly #sinks: TraceSink[] = [];
+  /** The number of a fact as a step of the command's story, for terminals: see `numberSteps`. */
+  numberOf?: (event: TraceEvent) => number | undefined;
   readonly #prefix = randomBytes(4).toString("hex");
   /** by version: the fact since when nothing followed that version */
   readonly #silences = new Map<string, string>();

@@ -56,7 +56,7 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
 ];
 for (const [line, least, sentences] of table) {
   test(`the story of kubelab ${line}`, async () => {
-    const events = await traceOf(...line.split(" "));
+    const { events, stderr } = await runOf(...line.split(" "));
     const graph = TraceGraph.of(events);
     const told = stories(graph).at(-1);
     assert(told !== undefined, "no story");
@@ -76,10 +76,30 @@ for (const [line, least, sentences] of table) {
       assert.match(text, DOES, "a step says what its actor does");
       assert.match(say(text), /\p{Script=Han}/u, `the Chinese of ${text}`);
     }
+    if (NUMBERED.test(line)) assert.deepEqual(numbersIn(stderr), numbersOf(graph));
     const repeated = told.filter(({ why }) => why !== undefined && texts.includes(why));
     assert.deepEqual(repeated, [], "a reason is no other step");
     if (texts.some((text) => text.startsWith("falls silent: "))) assertSilenceLeadsTo(graph, last);
   });
+}
+
+/** Commands whose terminal shows the numbers of the story. */
+const NUMBERED = /^(?:bootstrap|lease|token|csr)/;
+/** The numbers of steps and decisions and their first words, as the terminal shows them. */
+function numbersIn(stderr: string): string[] {
+  const shown = stderr.matchAll(/^ *\d+\.\d+ \w+ +[▸◆] (\d+)\. (\S+)/gm);
+  return [...shown].map(([, number, text = ""]) => `${number} ${text}`);
+}
+
+/** The same of the stories. A later story begins with a step that has its number already. */
+function numbersOf(graph: TraceGraph): string[] {
+  return stories(graph).flatMap((steps, story) =>
+    steps.flatMap(({ fact }, i) => {
+      const event = graph.get(fact);
+      const text = event?.kind === "step" ? event.title : event?.kind === "decision" ? event.what : undefined;
+      return text === undefined || (story > 0 && i === 0) ? [] : `${i + 1} ${text.split(" ")[0]}`;
+    }),
+  );
 }
 
 /** @param last of a node's silence: each link of the chain, and the picture's Ready, are there */
@@ -118,12 +138,16 @@ test("a story is English in a file for programs, and every sentence of it has it
 });
 
 async function traceOf(...args: readonly string[]): Promise<readonly TraceEvent[]> {
+  return (await runOf(...args)).events;
+}
+
+async function runOf(...args: readonly string[]) {
   const home = newHome();
   const file = join(home, "trace.ndjson");
   const end = args.includes("--") ? args.indexOf("--") : args.length;
   const { code, stderr } = await runCliProcess(home, ...args.toSpliced(end, 0, "--trace", file));
   assert.equal(code, 0, stderr);
-  return (await readTrace(file)).events;
+  return { events: (await readTrace(file)).events, stderr };
 }
 
 /** The steps of each story, those of later facts with the same title included. */

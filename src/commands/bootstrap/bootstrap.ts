@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { CertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type JoinedNode, joinNode, openStore } from "../../testbed/node/join.js";
 import { type JoinOptions, joinDefaults, planJoin } from "../../testbed/node/join-plan.js";
+import { numberSteps } from "../../trace/story/numbers.js";
 import { chapterRule } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import { defined } from "../../util/defined.js";
@@ -52,7 +53,9 @@ async function runBootstrap(context: CliContext, given: BootstrapCommandOptions)
   const store = await openStore(plan);
   await using opened = await openJoinTarget(context, "bootstrap", plan, options);
   const { target, clock, trace, kubeVersion } = opened;
-  using _story = tellStory(trace, chapterRule(`node ${plan.nodeName} joins`));
+  const title = `node ${plan.nodeName} joins`;
+  numberSteps(trace, chapterRule(title));
+  using _story = tellStory(trace, chapterRule(title));
   await trace.chapter("bootstrap", async () => {
     const node = await joinNode({ context, clock, trace, plan, kubeVersion, target, store });
     await using _agent = node.agent;

@@ -1,6 +1,7 @@
 import type { ClientCtx } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import { numberSteps } from "../../trace/story/numbers.js";
 import { chapterRule } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import { LabError } from "../../util/errors.js";
@@ -34,6 +35,7 @@ export async function withAdministrator(
   const { trace, clock } = context.session(options);
   const { random } = context;
   await using client = createClient(target.admin, { trace, clock, random, actor: "user" });
+  numberSteps(trace, chapterRule(command));
   using _story = tellStory(trace, chapterRule(`kubelab ${command}`));
   await trace.chapter(chapter, () => trace.sequence(() => body({ client, clock, random, trace }, target)));
 }

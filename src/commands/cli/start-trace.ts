@@ -3,6 +3,7 @@ import type { ProgramEdge } from "../../testbed/context.js";
 import type { ClockOptions } from "../../testbed/target/target.js";
 import type { Secrets } from "../../trace/redaction/secrets.js";
 import { CalmSink } from "../../trace/terminal/calm.js";
+import type { TerminalOptions } from "../../trace/terminal/options.js";
 import { TerminalSink } from "../../trace/terminal/terminal-sink.js";
 import { type Level, Trace, type TraceSink } from "../../trace/trace.js";
 import { type Clock, type ClockReading, SystemClock } from "../../util/clock.js";
@@ -49,7 +50,7 @@ export function startTrace(
   const isWanted = sinks.some(({ wantsBodies = false }) => wantsBodies);
   const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
   const trace = new Trace(clock, wantsBodies, session.secrets);
-  const sink = terminalSink(session, line, verbosity, clock.now());
+  const sink = terminalSink(session, line, verbosity, clock.now(), (event) => trace.numberOf?.(event));
   trace.addSink(sink);
   for (const own of sinks) trace.addSink(own);
   if (file !== undefined) trace.addSink(formatOf(file).open(pathFrom(session.cwd, file), session.say));
@@ -63,7 +64,13 @@ function clockAt(speed: number, reading: ClockReading | undefined): Clock {
 }
 
 /** Without -v, a terminal shows the calm form; a pipe or a file gets the facts of `-v 1`, without thousands of similar lines. */
-function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Level, startMs: number): TraceSink {
+function terminalSink(
+  session: TraceSession,
+  line: ProgressLine,
+  verbosity: Level,
+  startMs: number,
+  numberOf: NonNullable<TerminalOptions["numberOf"]>,
+): TraceSink {
   const { stderr } = session.streams;
   const options = {
     chalk: session.chalk("stderr"),
@@ -72,6 +79,7 @@ function terminalSink(session: TraceSession, line: ProgressLine, verbosity: Leve
     verbosity,
     startMs,
     say: session.say,
+    numberOf,
   };
   const isAsked = session.output.verbosity !== undefined;
   const out = { write: (text: string) => line.write(text), show: session.showFact };

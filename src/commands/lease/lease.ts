@@ -11,6 +11,7 @@ import {
   type StopAfter,
 } from "../../testbed/outage/node-outage.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
+import { numberSteps } from "../../trace/story/numbers.js";
 import { leaseRule } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import { allUntilOneEnds } from "../../util/async/concurrency.js";
@@ -81,6 +82,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
   const { clock, trace } = context.session({});
   const deps = { clock, trace, random: context.random };
   const kubeVersion = await releaseOf(target, deps);
+  numberSteps(trace, leaseRule(nodeName));
   using _story = tellStory(trace, leaseRule(nodeName));
   const run = async () => {
     await using client = createClient(target.admin, { ...deps, actor: "user" });

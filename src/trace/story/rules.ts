@@ -85,6 +85,11 @@ export const WRITES_RULE: StoryRule = {
 
 const SILENCE = "monitorNodeHealth";
 
+/** Whether a controller decided about another node, or about all. */
+function isOfAnother(what: string, nodeName: string): boolean {
+  return what.startsWith("stop all ") || ![nodeName, undefined].includes(/^node (\S+):/.exec(what)?.[1]);
+}
+
 /** How a node joins; from its silence on, its last renewal and what followed. */
 export function leaseRule(nodeName: string): StoryRule {
   const joining = chapterRule(`node ${nodeName} joins`);
@@ -100,6 +105,7 @@ export function leaseRule(nodeName: string): StoryRule {
       return { title: `node ${nodeName} falls silent`, first };
     },
     roleOf: (event) => {
+      if (event.kind === "decision" && isOfAnother(event.what, nodeName)) return undefined;
       if (!isSilent) return joining.roleOf?.(event);
       const isSilence = event.kind === "decision" && event.upstream?.func === SILENCE;
       const isDeletion = event.kind === "request" && event.method === "DELETE";

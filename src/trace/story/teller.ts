@@ -41,7 +41,7 @@ interface Telling {
 }
 
 /** A story with more steps is no longer read. */
-const MAX_STEPS = 25;
+export const MAX_STEPS = 25;
 /** Facts that are remembered. */
 const MAX_KNOWN = 20_000;
 

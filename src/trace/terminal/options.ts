@@ -1,4 +1,5 @@
 import { Chalk, type ChalkInstance } from "chalk";
+import type { TraceEvent } from "../events.js";
 import type { Level } from "../trace.js";
 
 export interface TerminalOptions {
@@ -14,6 +15,8 @@ export interface TerminalOptions {
   readonly startMs: number;
   /** the sentences of facts in another language; default: English */
   readonly say?: ((text: string) => string) | undefined;
+  /** The number of a fact as a step of the command's story. Called once for each fact in their order, and then at will. */
+  readonly numberOf?: (event: TraceEvent) => number | undefined;
 }
 
 /** Options for text without colours: log files, web pages. */

@@ -128,8 +128,10 @@ const none = (): string[] => [];
 
 function content(fact: TraceEvent, arrow: string, options: TerminalOptions): Content {
   const { text, paint, details } = contentOf(fact, arrow, options);
-  if (fact.kind === "frame" || !HAN.test(text)) return { text, paint, details };
-  return { text: tidied(text), paint, details };
+  const number = options.numberOf?.(fact);
+  const lead = number === undefined ? "" : `${number}. `;
+  if (fact.kind === "frame" || !HAN.test(text)) return { text: lead + text, paint, details };
+  return { text: lead + tidied(text), paint, details };
 }
 
 const HAN = /\p{Script=Han}/u;

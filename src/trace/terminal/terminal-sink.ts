@@ -51,6 +51,7 @@ export class TerminalSink implements TraceSink {
   }
 
   write(event: TraceEvent): void {
+    this.options.numberOf?.(event);
     const isShown = event.level <= this.options.verbosity && event.kind !== "story";
     const depth = this.#depths.depthOf(event, isShown);
     if (!isShown || this.#fold?.take(event, factText(event, this.options).text) === true) return;
