@@ -285,7 +285,7 @@ const pictures: readonly (readonly [
         "! node node-1 renews its Lease | Lease renewed 63 s ago",
         "+ Ready becomes Unknown",
         "+ taint | node.kubernetes.io/unreachable:NoExecute",
-        "x pod default/hasty | deleted",
+        "* pod default/hasty | Terminating",
       ],
     ],
   ],

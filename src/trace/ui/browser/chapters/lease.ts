@@ -11,7 +11,8 @@ interface Silence {
   readonly taints: readonly string[];
   /** the time after which pods are deleted, by pod */
   readonly leaving: ReadonlyMap<string, string>;
-  readonly deleted: ReadonlySet<string>;
+  /** the pods that are marked for deletion: nobody on a silent node ends them */
+  readonly terminating: ReadonlySet<string>;
 }
 
 const NONE: Silence = {
@@ -20,7 +21,7 @@ const NONE: Silence = {
   isUnknown: false,
   taints: [],
   leaving: new Map(),
-  deleted: new Set(),
+  terminating: new Set(),
 };
 
 /** Lease: the time that runs out, then Unknown, the taint, and the pods that leave. */
@@ -44,7 +45,7 @@ export const lease: Chapter<Silence> = {
     if (model?.isUnknown !== true) return model;
     const { pod = "" } = event;
     if (event.kind === "event" && event.reason === "TaintManagerEviction" && model.leaving.has(pod))
-      return { ...model, deleted: new Set(model.deleted).add(pod) };
+      return { ...model, terminating: new Set(model.terminating).add(pod) };
     if (event.kind !== "decision") return model;
     if (funcIn(event, "taint_eviction.go") === "processPodOnNode" && pod !== "")
       return { ...model, leaving: new Map(model.leaving).set(pod, /\d+ s/.exec(event.what)?.[0] ?? "0 s") };
@@ -67,9 +68,8 @@ export const lease: Chapter<Silence> = {
       ...ever.taints.map((taint) => ({ title: say("taint"), code: taint, isReached: now.taints.includes(taint) })),
       ...[...ever.leaving].map(([pod, after]) => ({
         title: say("pod {1}", pod),
-        text: now.deleted.has(pod) ? say("deleted") : say("to be deleted in {1}", after),
+        text: now.terminating.has(pod) ? say("Terminating") : say("to be deleted in {1}", after),
         isReached: now.leaving.has(pod),
-        ...(now.deleted.has(pod) ? { tone: "gone" as const } : {}),
       })),
     ]);
     if (graceMs === undefined || !isReached) return [way];
