@@ -115,7 +115,8 @@ export function withStatus(status: (() => StatusTable) | undefined, columns: num
 }
 
 /**
- * All keys in one line: with their actions if there is room, else only the letters, else a hint how to list them. Pure.
+ * All keys in one line: with the actions of as many of the first ones as there is room for, else only the letters, else a hint how to list
+ * them. Pure.
  * @param head the target of the keys; left out if there is no room
  */
 export function keyLine(
@@ -127,9 +128,14 @@ export function keyLine(
   // The same word means something else in a fact.
   const word = (short: string) => say(`key: ${short}`).replace(/^key: /, "");
   const [help, quit] = [`? ${word("help")}`, `q ${word("quit")}`];
-  const actions = [...keys.map(({ key, short }) => `${key} ${word(short)}`), quit].join("  ");
-  const letters = `${keys.map(({ key }) => key).join(" ")}  ${help}  ${quit}`;
-  const lines = [`${head}${actions}`, `${head}${letters}`, letters, `${help}  ${quit}`];
+  const actions = keys.map(({ key, short }) => `${key} ${word(short)}`);
+  const letters = (from: number) => keys.slice(from).map(({ key }) => key);
+  const shortened = actions.map((_, i) => {
+    const named = keys.length - 1 - i;
+    return [...actions.slice(0, named), letters(named).join(" "), help, quit].join("  ");
+  });
+  const lines = [[...actions, quit].join("  "), ...shortened].map((line) => head + line);
+  lines.push(shortened.at(-1) ?? quit, `${help}  ${quit}`);
   return lines.find((line) => textWidth(line) <= columns) ?? quit;
 }
 

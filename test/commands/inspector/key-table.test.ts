@@ -107,7 +107,8 @@ test("the line of keys is never wider than the terminal, in either language", as
     { key: "r", short: "remove file" },
   ];
   assert.equal(keyLine(keys, 36), "n new file  r remove file  q quit");
-  assert.equal(keyLine(keys, 30), "n r  ? help  q quit");
+  assert.equal(keyLine(keys, 30), "n new file  r  ? help  q quit");
+  assert.equal(keyLine(keys, 28), "n r  ? help  q quit");
   assert.equal(keyLine(keys, 30, "web: "), "web: n r  ? help  q quit");
   assert.equal(keyLine(keys, 22, "web: "), "n r  ? help  q quit");
   assert.equal(keyLine(keys, 16), "? help  q quit");
