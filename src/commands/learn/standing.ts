@@ -98,8 +98,8 @@ export function labTable(
     lab.title[language],
   ]);
   const keys = ["columnNumber", "columnId", "columnTime", "columnProgress", "columnOwn", "columnTitle"] as const;
-  const [time, progressOf, own] = [2, 3, 4];
-  const { lines, left } = titleTable([keys.map((key) => say(key)), ...rows], [own, time, progressOf], fit);
+  const [time, own] = [2, 4];
+  const { lines, left } = titleTable([keys.map((key) => say(key)), ...rows], [own, time], fit);
   const meaning = fit === undefined ? [say("ownMeans")] : wrap(say("ownMeans"), fit.columns);
   return [...lines, ...(left.has(own) ? ["", ...meaning] : [])].join("\n");
 }
