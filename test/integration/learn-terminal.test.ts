@@ -76,7 +76,7 @@ suiteNeeding(["tmux", "kubectl"], "learning in a terminal", () => {
     terminal.press("p");
     await terminal.shows(/❯ {3}kubelab pleg/);
     terminal.press("Enter");
-    await terminal.shows(/x f k o s r z \. > {2}\? help {2}q quit/);
+    await terminal.shows(/x exit 0 [\s\S]*\? help {2}q quit/);
     terminal.press("q");
     await terminal.shows(/relists? of kubelab[\s\S]*^l back to the menu/m);
     terminal.press("Enter");
