@@ -6,11 +6,10 @@ import { readTrace } from "../../src/trace/file/read-trace.js";
 import { TraceGraph } from "../../src/trace/graph/graph.js";
 import { translated } from "../../src/trace/translated.js";
 import { sentencesIn } from "../../src/util/i18n/sentences.js";
+import { DOES } from "../support/causes.js";
 import { newHome, runCliProcess } from "../support/cli-process.js";
 
 const TERMINATING = /^marks pod default\/hasty for deletion; it stays Terminating until its node ends it$/;
-/** A verb in the third person begins a step: `stores the token`. PLEG, a part of the kubelet, is named before it. */
-const DOES = /^(?:PLEG )?(?!streams )[a-z]+s:? /;
 /** A command, the least number of steps of its last story, and sentences in it, in this order. */
 const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
   ["journey --delete", 10, [/^asks the API server to delete pod web$/, /^stores pod /, /^removes pod /]],

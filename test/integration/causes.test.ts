@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { TraceGraph } from "../../src/trace/graph/graph.js";
-import { assertCauses, readTraces } from "../support/causes.js";
+import { assertCauses, DOES, readTraces } from "../support/causes.js";
 import { CliProcess, newHome, runCliProcess } from "../support/cli-process.js";
 import { assertInOrder, inWords, PodChain } from "../support/pod-chain.js";
 import { suiteNeeding } from "../support/requirements.js";
@@ -55,6 +55,43 @@ describe("nearly every fact of a command has a cause or is an origin", () => {
       const line = args.toSpliced(words < 0 ? args.length : words, 0, "--trace", "trace.ndjson", "-v", "2");
       const isWhole = await end(new CliProcess(home, line));
       assertCauses(readTraces(join(home, "trace.ndjson")), isWhole);
+    });
+  }
+});
+
+describe("the last step of a window's story follows from the key, or from what the kubelet saw of a file", () => {
+  /** A window, a sign that it takes keys, a key, the title of its story, and the last that follows from it. */
+  const table: readonly (readonly [string, RegExp, string, string, RegExp])[] = [
+    ["pleg", /Relist 1: /, "k", "kill it (SIGKILL, exit code 137)", /ContainerDied /],
+    ["pod-worker", /is up, and/, "p", "create a pod through the API", /ContainerStarted /],
+    [
+      "static-pod",
+      /is up, and[\s\S]*ContainerStarted|ContainerStarted[\s\S]*is up, and/,
+      "r",
+      "REMOVE from file: ",
+      /ContainerDied /,
+    ],
+  ];
+  for (const [window, isReady, key, title, last] of table) {
+    test(`kubelab ${window}: ${key}`, async () => {
+      const home = newHome();
+      const run = new CliProcess(home, [window, "--ui", "--trace", "trace.ndjson", "-v", "2"]);
+      const url = new URL(await run.says(/live page: (http:\S+)\s/));
+      await run.says(isReady);
+      url.pathname = "/keys";
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ key }) });
+      assert.equal(answer.status, 200, await answer.text());
+      await run.says(last);
+      await run.kill("SIGINT");
+      const graph = TraceGraph.of(readTraces(join(home, "trace.ndjson")));
+      const told = graph.stories.filter((story) => story.title.startsWith(title)).flatMap(({ steps }) => steps);
+      const facts = told.flatMap(({ fact }) => graph.get(fact) ?? []);
+      const [first, end] = [facts[0], facts.at(-1)];
+      assert(first !== undefined && end !== undefined && facts.length > 1, `no story ${title}`);
+      assert.ok((first.kind === "step" ? first.title : first.kind === "decision" ? first.what : "").startsWith(title));
+      assert.ok(graph.chainOf(end).includes(first), told.map(({ text }) => text).join("\n"));
+      for (const { text } of told) assert.match(text, DOES);
     });
   }
 });

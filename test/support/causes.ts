@@ -13,6 +13,9 @@ export function readTraces(...files: readonly string[]): TraceEvent[] {
   );
 }
 
+/** A verb in the third person begins a step of a story: `stores the token`. PLEG, a part of the kubelet, is named before it. */
+export const DOES = /^(?:PLEG )?(?!streams )[a-z]+s:? /;
+
 /** The share of facts that must have a cause among the given facts, or be the origin of a chain. */
 const MIN_SHARE = 0.95;
 

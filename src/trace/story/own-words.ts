@@ -24,6 +24,8 @@ const FORMS: readonly (readonly [RegExp, (...values: readonly string[]) => strin
     /^(.*) shall provision (a volume for claim .*)$/,
     (plugin, volume) => `leaves it to ${plugin} to provision ${volume}`,
   ],
+  [/^(sync\w*Pod) (\S+)$/, (func, pod) => `calls ${func} for pod ${pod}`],
+  [/^Relist (\d+): (.*)$/, (number, changes) => `relists (${number}): ${changes}`],
   [/^([A-Z]+ from \S+: \[.*)$/, (update) => `merges ${update}`],
   [/^(CSR \S+): approve$/, (csr) => `approves ${csr}`],
   [/^(CSR \S+): sign for (.*)$/, (csr, signer) => `signs ${csr} for ${signer}`],
