@@ -224,6 +224,12 @@ export type Fact =
   | ErrorFact
   | StoryFact;
 
+/** An actor, and its node if it has one. */
+export interface Peer {
+  readonly actor: Actor;
+  readonly instance?: string;
+}
+
 interface Stamp {
   /** 1, 2, 3, ... in the order reported */
   readonly seq: number;
@@ -242,6 +248,8 @@ interface Stamp {
   readonly causedBy?: string;
   /** what began the chain, for a fact without a cause, and for a step that follows another one of the command */
   readonly origin?: Origin;
+  /** the other end of a stream that a decision opens, or whose state changed; of the same node unless it names another */
+  readonly peer?: Peer;
   /** for periodic facts: the interval, `10 s` */
   readonly every?: string;
   /** the lowest `-v` level that shows it: see `Verbosity` in trace.ts */

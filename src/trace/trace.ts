@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../util/clock.js";
 import { defined } from "../util/defined.js";
 import { bounded } from "./bounded.js";
-import type { Actor, Fact, StepFact, TraceEvent } from "./events.js";
+import type { Actor, Fact, Peer, StepFact, TraceEvent } from "./events.js";
 import { Secrets } from "./redaction/secrets.js";
 import { currentScope, type Origin, runInScope, type Scope } from "./scope.js";
 
@@ -32,6 +32,7 @@ export interface EmitOptions {
   /** the step before, for a step that would have no cause; it keeps its origin */
   readonly follows?: string;
   readonly instance?: string;
+  readonly peer?: Peer;
   /** for periodic facts: the interval, `10 s` */
   readonly every?: string;
 }
@@ -151,7 +152,7 @@ export class Trace {
       ...(options.every === undefined ? {} : { every: options.every }),
       ...(chapter === undefined ? {} : { chapter }),
       ...(pod === undefined ? {} : { pod }),
-      ...defined({ causedBy, origin: causedBy === follows ? origin : undefined }),
+      ...defined({ causedBy, origin: causedBy === follows ? origin : undefined, peer: options.peer }),
       // Sinks drop an event above their levels, so it needs no masking.
       ...(this.wants(level) ? this.#shown(fact) : fact),
     };

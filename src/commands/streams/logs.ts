@@ -52,7 +52,7 @@ async function runLogs(context: CliContext, text: string, options: LogsOptions):
     );
     const to = `${bytes} bytes`;
     const ended = { kind: "state", subject: `the log of ${container}`, what: "ended,", to } as const;
-    client.trace.because(cause, () => client.trace.emit(ended, { actor: "user" }));
+    client.trace.because(cause, () => client.trace.emit(ended, { actor: "user", peer: { actor: "apiserver" } }));
   });
 }
 

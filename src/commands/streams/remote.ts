@@ -37,7 +37,10 @@ export async function runRemote(
     const channels = (["stdin", "stdout", "stderr"] as const).filter((name) => options[name]);
     const bytes = channels.map((name) => `${name} ${counts[name].bytes}`).join(", ");
     const to = `${end}; bytes: ${bytes}`;
-    trace.emit({ kind: "state", subject: "the remote command", what: "ended,", to }, { actor: "user" });
+    trace.emit(
+      { kind: "state", subject: "the remote command", what: "ended,", to },
+      { actor: "user", peer: { actor: "apiserver" } },
+    );
   };
   const terminalSizes = options.tty ? (over: AbortSignal) => terminal.sizes(over) : undefined;
   const talk = async () => {

@@ -22,6 +22,8 @@ export interface Review {
   readonly ttlMs: number;
 }
 
+const RUNTIME = { actor: "runtime" } as const;
+
 /** Words the facts of the kubelet's server. */
 export class ServerObserver extends KubeletObserver {
   protected readonly file = "pkg/kubelet/server/server.go";
@@ -75,7 +77,7 @@ export class ServerObserver extends KubeletObserver {
       replacedHost === undefined
         ? "the runtime serves them there"
         : `the runtime answered ${maskStreamUrl(answered)}, and ${replacedHost} is where it listens, not where it is called`;
-    this.decision(`connect the streams to ${maskStreamUrl(url)}`, why, "proxyStream");
+    this.decision(`connect the streams to ${maskStreamUrl(url)}`, why, "proxyStream", { peer: RUNTIME });
   }
 
   upgraded(call: Call, protocol: string, subprotocol: string): void {
@@ -105,6 +107,6 @@ export class ServerObserver extends KubeletObserver {
   }
 
   #connection({ path }: Call, to: string): void {
-    this.state(`streams of ${path}`, "connection", to);
+    this.state(`streams of ${path}`, "connection", to, undefined, { peer: RUNTIME });
   }
 }

@@ -1,8 +1,8 @@
-import type { DecisionFact } from "../../trace/events.js";
+import type { DecisionFact, Peer } from "../../trace/events.js";
 import type { Level, Trace } from "../../trace/trace.js";
 import { defined } from "../../util/defined.js";
 
-type Details = { readonly level?: Level; readonly file?: string };
+type Details = { readonly level?: Level; readonly file?: string; readonly peer?: Peer };
 type DecisionDetails = Details & { [Name in "constants" | "compared"]?: DecisionFact[Name] | undefined };
 
 /** What observers share: each words the facts of an algorithm, which has no prose itself. */
@@ -17,11 +17,11 @@ export abstract class KubeletObserver {
     what: string,
     why: string,
     func?: string,
-    { level, constants, compared, file }: DecisionDetails = {},
+    { level, peer, constants, compared, file }: DecisionDetails = {},
   ): string {
     const details = { ...defined({ constants, compared }), ...this.#upstream(func, file) };
     const fact = { kind: "decision", what, why, ...details } as const;
-    return this.trace.emit(fact, { actor: "kubelet", ...defined({ level }) }).id;
+    return this.trace.emit(fact, { actor: "kubelet", ...defined({ level, peer }) }).id;
   }
 
   /** @returns the id of the fact */
@@ -30,10 +30,10 @@ export abstract class KubeletObserver {
     what: string,
     to: string,
     func?: string,
-    { level, from, file, id }: Details & { readonly from?: string | undefined; readonly id?: string } = {},
+    { level, peer, from, file, id }: Details & { readonly from?: string | undefined; readonly id?: string } = {},
   ): string {
     const fact = { kind: "state", subject, what, ...defined({ from }), to, ...this.#upstream(func, file) } as const;
-    return this.trace.emit(fact, { actor: "kubelet", ...defined({ level, id }) }).id;
+    return this.trace.emit(fact, { actor: "kubelet", ...defined({ level, peer, id }) }).id;
   }
 
   protected error(message: string, { level, hint }: { readonly level?: Level; readonly hint?: string } = {}): void {

@@ -33,17 +33,20 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every(check);
 
+const isActor: Check = (value) => (ACTORS as readonly unknown[]).includes(value);
+
 const STAMP: Fields<Omit<TraceEvent, "kind">> = {
   seq: isNumber,
   id: (value) => typeof value === "string" && /^[0-9a-f]{16}$/.test(value),
   atMs: (value) => typeof value === "number" && Math.abs(value) <= MAX_DATE_MS,
-  actor: (value) => (ACTORS as readonly unknown[]).includes(value),
+  actor: isActor,
   instance: optional(isText),
   chapter: optional(isText),
   pod: optional(isText),
   causedBy: optional(isText),
   origin: optional(isText),
   every: optional(isText),
+  peer: optional((value) => isRecord(value) && isActor(value["actor"]) && optional(isText)(value["instance"])),
   level: isNumber,
 };
 

@@ -1,8 +1,10 @@
+import type { TraceEvent } from "../events.js";
 import { isChinese } from "../formats/name.js";
 import { startMs, type TraceGraph } from "../graph/graph.js";
 import zh from "./browser/content/words.zh.json" with { type: "json" };
-import { Lanes } from "./browser/lanes.js";
+import { isReceived, Lanes } from "./browser/lanes.js";
 import { plotsOf } from "./browser/plot.js";
+import type { Step } from "./browser/step.js";
 import { sequenceSvg } from "./sequence-svg.js";
 
 const ZH: Readonly<Record<string, string>> = zh;
@@ -13,14 +15,19 @@ export function storySvg(graph: TraceGraph): [string] {
   const words = isChinese([...graph.events, ...graph.stories]) ? ZH : {};
   const say = (text: string) => words[text] ?? text;
   const lanes = new Lanes();
-  const plot = plotsOf(graph.stories, (id) => {
-    const event = graph.get(id);
-    if (event === undefined) return undefined;
-    return { event, bodies: undefined, startMs: startMs(event), lane: lanes.of(event), target: lanes.otherEnd(event) };
-  }).at(-1);
-  const steps = (plot?.steps ?? []).map(({ number, text, why = "", step: { event, lane, target, startMs: at } }) => {
-    const atMs = at - (plot?.startMs ?? at);
-    return { number, lane, target, isReceived: event.kind === "watch", atMs, text, small: why };
+  const stepOf = (event: TraceEvent): Step => {
+    const [lane, target] = [lanes.of(event), lanes.otherEnd(event)];
+    return { event, bodies: undefined, startMs: startMs(event), lane, target };
+  };
+  const plot = plotsOf(
+    graph.stories,
+    (id) => [graph.get(id)].flatMap((event) => event ?? []).map(stepOf)[0],
+    ({ event }) => graph.effectsOf(event).map(stepOf),
+  ).at(-1);
+  const steps = (plot?.steps ?? []).map(({ number, text, why = "", step, sent }) => {
+    const { event, lane, target = sent?.target } = step;
+    const atMs = step.startMs - (plot?.startMs ?? step.startMs);
+    return { number, lane, target, isReceived: isReceived(event), atMs, text, small: why };
   });
   return [sequenceSvg(plot?.title ?? say(NO_STORY), steps, lanes.sorted, say)];
 }

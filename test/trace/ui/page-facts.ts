@@ -1,7 +1,10 @@
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
 
 type Options = Partial<
-  Pick<TraceEvent, "actor" | "level" | "causedBy" | "origin" | "every" | "pod" | "instance" | "chapter" | "atMs">
+  Pick<
+    TraceEvent,
+    "actor" | "level" | "causedBy" | "origin" | "every" | "pod" | "instance" | "chapter" | "atMs" | "peer"
+  >
 >;
 
 /** Facts of a run, with ids and times that count up. */

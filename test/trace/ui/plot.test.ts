@@ -33,6 +33,28 @@ test("plot: steps have the numbers of the terminal; a later fact continues, anot
   assert.equal(story.last(1).plots.length, 2);
 });
 
+test("plot: a step that is no message has the first one of its own work, unless its messages are steps", () => {
+  const facts = new PageFacts();
+  const call = { path: "/api/v1/nodes", server: "", identity: "", durationMs: 1, auditId: "" };
+  const step = (title: string, options: object) => facts.add({ kind: "step", title }, options);
+  const request = (method: string, causedBy: string, actor?: "controller") =>
+    facts.add({ kind: "request", method, ...call }, { causedBy, actor: actor ?? "kubelet" });
+  const join = step("join", { origin: "command" });
+  const inside = facts.add({ kind: "note", text: "inside" }, { causedBy: join });
+  request("POST", inside);
+  request("GET", inside);
+  const frame = step("frame", { origin: "command", causedBy: join });
+  const told = request("PUT", frame);
+  const alone = step("alone", { origin: "command", causedBy: frame });
+  request("DELETE", alone, "controller");
+  const steps = [join, frame, told, alone].map((fact) => ({ fact, text: "" }));
+  facts.add({ kind: "story", title: "one", steps });
+  const story = new Story();
+  story.add(embedded(facts.events));
+  const sent = story.plots[0]?.steps.map((one) => one.sent && titleOf(one.sent.event));
+  assert.deepEqual(sent, ["POST /api/v1/nodes", undefined, undefined, undefined]);
+});
+
 test("plot: its time is that of its steps", () => {
   const story = new Story();
   story.add(embedded(toldFacts()));

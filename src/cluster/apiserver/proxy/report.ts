@@ -41,7 +41,8 @@ export function reportAsked(
       : `ask the pod: ${method} ${podUrl}${path} through a port-forward of ${kubelet}`;
   const what = info.mayDial ? asked : `do not dial ${info.address}: it is not an address of this machine`;
   const fact = { kind: "decision", what, why, upstream: SUBRESOURCES, auditId: exchange.auditId } as const;
-  return { causedBy: trace.emit(fact, { actor: "apiserver", level }).id };
+  const peer = { actor: "kubelet", instance: info.nodeName } as const;
+  return { causedBy: trace.emit(fact, { actor: "apiserver", level, peer }).id };
 }
 
 /** Reports the protocol that the kubelet accepted, or its refusal. */
@@ -49,7 +50,7 @@ export function reportAnswered(trace: Trace, exchange: Exchange, what: string, w
   if (!trace.wants(STREAM_LEVEL)) return;
   trace.emit(
     { kind: "decision", what, why, upstream: UPGRADE, auditId: exchange.auditId },
-    { actor: "apiserver", level: STREAM_LEVEL },
+    { actor: "apiserver", level: STREAM_LEVEL, peer: { actor: "user" } },
   );
 }
 

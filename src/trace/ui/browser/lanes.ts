@@ -24,6 +24,11 @@ const ACTORS: Readonly<Record<Actor, string>> = {
 /** From the user to the containers, so that most arrows go to a neighbour. */
 const ORDER = Object.keys(ACTORS) as Actor[];
 
+/** Whether the fact is about what came from the other end. */
+export function isReceived({ kind }: TraceEvent): boolean {
+  return kind === "watch" || kind === "state";
+}
+
 /** The lanes that facts occupy. Each node has a kubelet and a runtime of its own; all controllers share a lane. */
 export class Lanes {
   readonly #byKey = new Map<string, Lane>();
@@ -34,7 +39,7 @@ export class Lanes {
     return this.#lane(actor, isPerNode(actor) ? instance : undefined);
   }
 
-  /** The other end of a request, a call or a watch event; undefined for what happens inside an actor. */
+  /** The other end of a request, a call, a watch event or a stream; undefined for what happens inside an actor. */
   otherEnd(event: TraceEvent): Lane | undefined {
     switch (event.kind) {
       case "request":
@@ -44,8 +49,10 @@ export class Lanes {
         return this.#lane("apiserver", undefined);
       case "rpc":
         return event.actor === "runtime" ? undefined : this.#lane("runtime", event.instance);
-      default:
-        return undefined;
+      default: {
+        const { peer } = event;
+        return peer && this.#lane(peer.actor, isPerNode(peer.actor) ? (peer.instance ?? event.instance) : undefined);
+      }
     }
   }
 

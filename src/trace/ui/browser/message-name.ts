@@ -28,7 +28,7 @@ export function messageName(step: Step, node?: string): string {
 }
 
 /** The request that the API server passes on to a kubelet: `POST /exec/default/web/app`; undefined for another fact. */
-export function proxiedTo(event: TraceEvent): string | undefined {
+function proxiedTo(event: TraceEvent): string | undefined {
   if (event.kind !== "decision" || event.upstream?.file.endsWith("pod/rest/subresources.go") !== true) return undefined;
   const [, method, path] = /(GET|POST) https?:\/\/[^/\s]+([^?\s]+)/.exec(event.what) ?? [];
   return method === undefined ? undefined : `${method} ${path}`;

@@ -6,6 +6,8 @@ export interface PlotStep extends StoryStep {
   /** 1, 2, 3, ... as in the terminal */
   readonly number: number;
   readonly step: Step;
+  /** the first message of a step that is no message itself, and whose messages are no steps of the story */
+  readonly sent: Step | undefined;
 }
 
 /** What a command told about its facts: the facts that a reader sees first, in its order. */
@@ -21,8 +23,13 @@ export interface Plot {
 /**
  * The stories of a trace, the latest last. Facts of one title are one story. Steps whose facts are not in the trace keep their
  * number and are left out.
+ * @param effectsOf what a step caused directly
  */
-export function plotsOf(stories: readonly StoryFact[], stepOf: (id: string) => Step | undefined): readonly Plot[] {
+export function plotsOf(
+  stories: readonly StoryFact[],
+  stepOf: (id: string) => Step | undefined,
+  effectsOf: (step: Step) => readonly Step[],
+): readonly Plot[] {
   const byTitle = new Map<string, StoryStep[]>();
   for (const { title, steps } of stories) {
     const told = [...(byTitle.get(title) ?? []), ...steps];
@@ -31,9 +38,10 @@ export function plotsOf(stories: readonly StoryFact[], stepOf: (id: string) => S
     byTitle.set(title, told);
   }
   return [...byTitle].flatMap(([title, told]) => {
+    const isTold = new Set(told.map(({ fact }) => fact));
     const steps = told.flatMap((one, i): PlotStep[] => {
       const step = stepOf(one.fact);
-      return step === undefined ? [] : [{ ...one, number: i + 1, step }];
+      return step === undefined ? [] : [{ ...one, number: i + 1, step, sent: sentBy(step, isTold, effectsOf) }];
     });
     if (steps.length === 0) return [];
     const byStep = new Map(steps.map((one) => [one.step, one]));
@@ -41,4 +49,25 @@ export function plotsOf(stories: readonly StoryFact[], stepOf: (id: string) => S
     const endMs = Math.max(...steps.map(({ step }) => step.event.atMs));
     return [{ title, steps, byStep, startMs, endMs }];
   });
+}
+
+/** The most facts of a step's own work that are searched. */
+const MAX_WORK = 200;
+
+/** A step that leads to another one of its actor is the frame around it, which sends nothing itself. */
+function sentBy(step: Step, isTold: ReadonlySet<string>, effectsOf: (step: Step) => readonly Step[]): Step | undefined {
+  if (step.target !== undefined) return undefined;
+  const work = new Set([step]);
+  let sent: Step | undefined;
+  for (const one of work) {
+    for (const effect of effectsOf(one)) {
+      // The next step of a command has an origin: it follows, and is no part of this one.
+      if (effect.lane !== step.lane || effect.event.origin !== undefined) continue;
+      if (isTold.has(effect.event.id)) return undefined;
+      if (effect.target === undefined) work.add(effect);
+      else if (effect.event.kind !== "watch") sent ??= effect;
+    }
+    if (work.size > MAX_WORK) break;
+  }
+  return sent;
 }

@@ -79,7 +79,11 @@ export class Story {
 
   /** What the command told about its facts, the latest last. */
   get plots(): readonly Plot[] {
-    return plotsOf(this.#graph.stories, (id) => this.#byId.get(id));
+    return plotsOf(
+      this.#graph.stories,
+      (id) => this.#byId.get(id),
+      ({ event }) => this.#graph.effectsOf(event).flatMap(({ id }) => this.#byId.get(id) ?? []),
+    );
   }
 
   /** The text that the search reads, in lower case: what a row shows. */

@@ -1,6 +1,7 @@
 import type { TraceEvent } from "../../events.js";
 import { isFailure, lineOf } from "../../formats/name.js";
 import { printable } from "../../terminal/text.js";
+import { isReceived } from "./lanes.js";
 import { english, say } from "./language.js";
 import type { Step } from "./step.js";
 
@@ -86,7 +87,7 @@ export function durationWords(ms: number): string {
 /** A step as a screen reader reads it. */
 export function sentenceOf(step: Step, startMs: number): string {
   const { event, target, startMs: at } = step;
-  const whom = target === undefined ? "" : event.kind === "watch" ? ` from ${target.name}` : ` to ${target.name}`;
+  const whom = target === undefined ? "" : isReceived(event) ? ` from ${target.name}` : ` to ${target.name}`;
   const outcome = outcomeOf(event);
   const when = secondsOf(at - startMs);
   return `${when} s, ${event.kind}, ${whoOf(step)}${whom}: ${titleOf(event)}${outcome === undefined ? "" : `, ${outcome}`}`;

@@ -132,6 +132,7 @@ export const bootstrapFacts = (): TraceEvent[] =>
     ["kubelet", request("GET", "/api/v1/nodes/node-1", "certificate system:node:node-1", { status: 404 }), NODE],
   ]);
 
+const STREAMING = { ...NODE, peer: { actor: "runtime" } };
 const SERVER_GO = "pkg/kubelet/server/server.go";
 const EXEC = "/api/v1/namespaces/default/pods/nettool/exec?command=date&container=nettool&stdout=true";
 
@@ -148,6 +149,7 @@ export const execFacts = (): TraceEvent[] =>
         "Connect",
         { auditId: "a1" },
       ),
+      { peer: { actor: "kubelet", ...NODE } },
     ],
     [
       "kubelet",
@@ -167,12 +169,12 @@ export const execFacts = (): TraceEvent[] =>
         SERVER_GO,
         "proxyStream",
       ),
-      NODE,
+      STREAMING,
     ],
     [
       "kubelet",
       state("streams of /exec/default/nettool/nettool", "connection", "upgraded to SPDY/3.1, v4.channel.k8s.io"),
-      NODE,
+      STREAMING,
     ],
     [
       "kubelet",
@@ -181,7 +183,7 @@ export const execFacts = (): TraceEvent[] =>
         "connection",
         "ended: 173 bytes to the runtime, 209 bytes from it",
       ),
-      NODE,
+      STREAMING,
     ],
   ]);
 

@@ -149,6 +149,28 @@ browserSuite([], "the chapters of a trace as pictures", (suite) => {
     await page.locator(".slots", { hasText: "is idle" }).waitFor();
   });
 
+  test("exec: each hop lights its line in the picture, and its row in the chapter", async () => {
+    const { page } = await open(execFacts(), 1);
+    const lit: (string | undefined)[][] = [];
+    for (let count = 1; count <= 6; count++) {
+      await page.locator(`[id="step-${idOf(count)}"][aria-selected=true]`).waitFor();
+      const ends = await page.locator(".cluster .lit.sent").count();
+      lit.push([
+        await current(page).locator("b").innerText(),
+        ends === 1 ? await page.locator(".flag").innerText() : "",
+      ]);
+      await page.keyboard.press("ArrowDown");
+    }
+    assert.deepEqual(lit, [
+      ["client → API server", "create Pod nettool exec\n← 101"],
+      ["API server → kubelet", "POST /exec/default/nettool/nettool"],
+      ["the kubelet serves", ""],
+      ["kubelet → runtime, by gRPC", "Exec\n← OK"],
+      ["kubelet → streaming server of the runtime", "connect the streams"],
+      ["the connection carries the streams", "streams of /exec/default/nettool/nettool"],
+    ]);
+  });
+
   test("a Chinese trace has Chinese pictures", async () => {
     const { say } = new Sentences(zh);
     const { page } = await open(

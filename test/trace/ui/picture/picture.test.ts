@@ -11,6 +11,7 @@ import { wireAround, wireBetween } from "../../../../src/trace/ui/browser/pictur
 import { Story } from "../../../../src/trace/ui/browser/story.js";
 import { titleOf } from "../../../../src/trace/ui/browser/words.js";
 import { factLine, parseFacts } from "../../../../src/trace/ui/facts.js";
+import { execFacts } from "../chapters/chapter-facts.js";
 import { PageFacts, podFacts } from "../page-facts.js";
 
 function podStory(): Story {
@@ -35,6 +36,21 @@ for (const [title, way] of ways) {
     assert.equal(message && `${message.from} > ${message.to}, ${message.kind}`, way);
   });
 }
+
+test("messages: exec goes hop by hop, and the streams of a node are between its kubelet and its runtime", () => {
+  const story = new Story();
+  story.add(execFacts().map((event) => ({ event, bodies: undefined })));
+  const sent = story.steps.map(messageOf).map((one) => one && `${one.from} > ${one.to}`);
+  assert.deepEqual(sent, [
+    "user > apiserver",
+    "apiserver > kubelet node-1",
+    undefined,
+    "kubelet node-1 > runtime node-1",
+    "kubelet node-1 > runtime node-1",
+    "runtime node-1 > kubelet node-1",
+    "runtime node-1 > kubelet node-1",
+  ]);
+});
 
 const names: readonly (readonly [path: string, name: string])[] = [
   ["POST /api/v1/namespaces/default/pods", "create Pod"],

@@ -1,4 +1,5 @@
 import { sequenceSvg } from "../../sequence-svg.js";
+import { isReceived } from "../lanes.js";
 import { say } from "../language.js";
 import type { PageState } from "../state.js";
 import { titleOf, transportOf } from "../words.js";
@@ -13,7 +14,7 @@ export function chainSvg(state: PageState): string {
     number: i + 1,
     lane: step.lane,
     target: step.target,
-    isReceived: step.event.kind === "watch",
+    isReceived: isReceived(step.event),
     atMs: step.startMs - state.span.value.startMs,
     text: textOf(step),
     small: transportOf(step.event),

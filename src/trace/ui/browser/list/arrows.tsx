@@ -1,4 +1,4 @@
-import type { Lane } from "../lanes.js";
+import { isReceived, type Lane } from "../lanes.js";
 import { Mark } from "../marks.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
@@ -52,8 +52,7 @@ function Arrow({ step, y, xs, isSelected }: ArrowProps) {
   const own = xs.get(lane) ?? 0;
   const other = target === undefined || target === lane ? undefined : xs.get(target);
   const classes = ["arrow", lane.actor, event.kind, isSelected ? "selected" : "", isBad(event) ? "failure" : ""];
-  // A watch event comes from the API server; requests and calls go there.
-  const [start, end] = event.kind === "watch" ? [other, own] : [own, other];
+  const [start, end] = isReceived(event) ? [other, own] : [own, other];
   return (
     <g class={classes.filter(Boolean).join(" ")}>
       {isSelected && <circle class="halo" cx={own} cy={y} r={11} />}

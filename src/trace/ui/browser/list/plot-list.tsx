@@ -91,7 +91,7 @@ interface PlotRowProps extends PlotListProps {
 }
 
 function PlotRow({ state, told, opened }: PlotRowProps) {
-  const { step, number, text } = told;
+  const { step, number, text, sent = step } = told;
   const isSelected = step === state.selected.value;
   const { all } = state.chain.value;
   const classes = [
@@ -100,7 +100,7 @@ function PlotRow({ state, told, opened }: PlotRowProps) {
     isBad(step.event) ? "failure" : "",
     step === state.hovered.value ? "hovered" : "",
   ];
-  const transport = transportOf(step.event);
+  const transport = transportOf(sent.event);
   const words = state.filter.value.search;
   return (
     <>

@@ -1,3 +1,4 @@
+import { isReceived } from "../lanes.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
@@ -43,7 +44,7 @@ function PrintedRow({ state, step }: { readonly state: PageState; readonly step:
   return (
     <tr>
       <td>{secondsOf(startMs - state.story.startMs)}</td>
-      <td>{[lane.key, target?.key].filter(Boolean).join(event.kind === "watch" ? " ← " : " → ")}</td>
+      <td>{[lane.key, target?.key].filter(Boolean).join(isReceived(event) ? " ← " : " → ")}</td>
       <td>{titleOf(event)}</td>
       <td>{outcome.filter(Boolean).join(", ")}</td>
     </tr>

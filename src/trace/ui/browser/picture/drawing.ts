@@ -1,3 +1,4 @@
+import type { TraceEvent } from "../../../events.js";
 import { messageName } from "../message-name.js";
 import type { Step } from "../step.js";
 import { outcomeOf } from "../words.js";
@@ -41,6 +42,7 @@ export class Drawing {
   readonly #calm = matchMedia("(prefers-reduced-motion: reduce)");
   #ways: readonly Way[] = [];
   #marked: Step | undefined;
+  #sent: Step | undefined;
   readonly #marks: Element[] = [];
   #isRunning = false;
 
@@ -79,7 +81,7 @@ export class Drawing {
       this.#wires.get(name)?.path.remove();
       this.#wires.delete(name);
     }
-    this.mark(this.#marked);
+    this.mark(this.#marked, this.#sent);
   }
 
   /** A fact may not say which node its kubelet has; then it is that of the only one. */
@@ -100,13 +102,19 @@ export class Drawing {
     return this.#isForward(start, end) ? places : places.toReversed();
   }
 
-  /** Shows a step until another one is marked: its actors, its message's line with an arrow, its name, and the answer. */
-  mark(step: Step | undefined): void {
+  /**
+   * Shows a step until another one is marked: its actors, its message's line with an arrow, its name, and the answer.
+   * @param sent the message of a step that is none itself
+   */
+  mark(step: Step | undefined, sent?: Step): void {
     this.#marked = step;
+    this.#sent = sent;
     for (const element of this.field.querySelectorAll("[data-now]")) delete (element as HTMLElement).dataset["now"];
     for (const element of this.#marks.splice(0)) element.remove();
     if (step === undefined) return;
-    const message = messageOf(step);
+    const shown = sent ?? step;
+    const { event } = shown;
+    const message = messageOf(shown);
     for (const key of [step.lane.key, message?.from, message?.to]) {
       const box = key === undefined ? undefined : this.#boxOf(key);
       if (box !== undefined) box.dataset["now"] = key === step.lane.key ? "actor" : "other";
@@ -118,7 +126,7 @@ export class Drawing {
     const [first, middle, last] = [places[0], places[SAMPLES / 2], places.at(-1)];
     if (message === undefined || first === undefined || middle === undefined || last === undefined) return;
     const tone = message.isBad ? "bad" : message.kind;
-    const answer = /^(?:request|rpc)$/.test(message.kind) ? outcomeOf(step.event) : undefined;
+    const answer = /^(?:request|rpc)$/.test(message.kind) ? outcomeOf(event) : undefined;
     this.#arrow(places, `sent ${tone}`);
     // Next to the line of the request.
     const isUpright = Math.abs(last.y - first.y) > Math.abs(last.x - first.x);
@@ -126,7 +134,7 @@ export class Drawing {
     if (answer !== undefined) this.#arrow(beside, `answer ${tone}`);
     const flag = document.createElement("div");
     flag.className = `flag ${tone}`;
-    flag.append(messageName(step, this.nodeOf(step.event.pod ?? "")));
+    flag.append(messageName(shown, this.nodeOf(event.pod ?? "")) || streamName(event));
     if (answer !== undefined) {
       const back = document.createElement("small");
       back.append(`← ${answer}`);
@@ -248,6 +256,11 @@ function placeOn(places: readonly Place[], at: number): Place {
 
 function change(element: Element, name: string, value: string): void {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+/** Without the address, which the step's sentence has. */
+function streamName(event: TraceEvent): string {
+  return event.kind === "decision" ? event.what.replace(/(?: to)? https?:.*/, "") : "";
 }
 
 /** The same in both directions. */

@@ -1,4 +1,4 @@
-import { proxiedTo } from "../message-name.js";
+import { isReceived } from "../lanes.js";
 import type { Step } from "../step.js";
 import { isBad } from "../words.js";
 import { isWrite, keyOf } from "./things.js";
@@ -18,16 +18,8 @@ const STORAGE = keyOf({ kind: "storage", name: "" });
 export function messageOf(step: Step): Message | undefined {
   const { event, lane, target } = step;
   if (isWrite(step)) return { from: lane.key, to: STORAGE, kind: "write", isBad: false };
-  // The API server reports its request to a kubelet as a decision.
-  if (proxiedTo(event) !== undefined) return { from: lane.key, to: "kubelet", kind: "request", isBad: false };
   if (target === undefined || target === lane) return undefined;
-  switch (event.kind) {
-    case "watch":
-      return { from: target.key, to: lane.key, kind: "watch", isBad: false };
-    case "request":
-    case "rpc":
-      return { from: lane.key, to: target.key, kind: event.kind, isBad: isBad(event) };
-    default:
-      return undefined;
-  }
+  const [from, to] = isReceived(event) ? [target, lane] : [lane, target];
+  const kind = event.kind === "watch" || event.kind === "rpc" ? event.kind : "request";
+  return { from: from.key, to: to.key, kind, isBad: isBad(event) };
 }

@@ -85,7 +85,11 @@ export function concerns(step: Step, thing: Thing): boolean {
 
 /** Whether the API server reported that it stored or deleted an object. */
 export function isWrite({ event }: Step): boolean {
-  return event.actor === "apiserver" && event.kind === "state" && /^(?:stored|deleted)$/.test(english(event.what));
+  return (
+    event.actor === "apiserver" &&
+    event.kind === "state" &&
+    /^(?:stored|deleted|deletionTimestamp)$/.test(english(event.what))
+  );
 }
 
 /** Slices of endpoints have the name of their Service and a suffix. */
