@@ -1,7 +1,7 @@
 import type { Say } from "../../util/i18n/sentences.js";
 import { fitted, textWidth } from "../../util/text/text-width.js";
 import { printable, wrap } from "../terminal/text.js";
-import type { Lane } from "./browser/lanes.js";
+import { colonBefore, type Lane } from "./browser/lanes.js";
 
 /** One step of a sequence picture. */
 export interface SequenceStep {
@@ -88,8 +88,7 @@ function row(step: SequenceStep, { at, width }: Columns, top: number, say: Say) 
   const to = step.target === undefined || step.target === step.lane ? undefined : at(step.target);
   const who = printable([say(step.lane.name), step.lane.instance].filter(Boolean).join(" "));
   const text = printable(step.text);
-  // Titles, questions and commands are no predicates.
-  const sentence = `${who}${/^(?:[a-z]+s\b|\p{Script=Han})/u.test(text) ? "" : ":"} ${text}`;
+  const sentence = `${who}${colonBefore(text)} ${text}`;
   // The text begins after the first end, or ends before the last one where there is more room.
   const [left, right] = to === undefined ? [from + 40, from - 40] : [Math.min(from, to) + 18, Math.max(from, to) - 18];
   const room = { after: width - MARGIN - left, before: right - TIMES };

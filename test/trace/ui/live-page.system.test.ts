@@ -190,7 +190,7 @@ browserSuite([], "the page of a running command", (suite) => {
     };
     tell("kill it");
     await page.getByRole("option", { name: "1. user kill it" }).waitFor();
-    assert.match(await page.getByRole("region", { name: "Step", exact: true }).innerText(), /^1 user kill it/);
+    assert.match(await page.getByRole("region", { name: "Step", exact: true }).innerText(), /^1 user: kill it/);
     tell("start it");
     await page.getByRole("option", { name: "1. user start it" }).waitFor();
     await page.getByRole("button", { name: "Everything" }).click();

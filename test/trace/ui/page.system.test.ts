@@ -90,7 +90,7 @@ browserSuite([], "a trace as a page", (suite) => {
     await details.locator(".chain button", { hasText: "start container app" }).click();
     assert.equal(await selected(page), "start container app");
     const strip = page.getByRole("region", { name: "Step", exact: true });
-    assert.match(await strip.innerText(), /kubelet n1 start container app\s+it has never run/);
+    assert.match(await strip.innerText(), /kubelet n1: start container app\s+it has never run/);
     const link = strip.getByRole("link");
     assert.equal(
       await link.getAttribute("href"),

@@ -42,7 +42,7 @@ browserSuite([], "a trace that tells a story", (suite) => {
     ]);
     assert.match(await page.getByRole("status").innerText(), /^4 steps in 65 ms/);
     assert.equal(await page.getByRole("img", { name: /^3 actors over 65 ms/ }).count(), 1);
-    await page.getByRole("button", { name: "before: cluster started 1 facts" }).click();
+    await page.getByRole("button", { name: "before: cluster started 1 fact" }).click();
     await page.getByRole("listbox", { name: "10 steps" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Everything" }).getAttribute("aria-pressed"), "true");
     await page.getByRole("button", { name: "Story" }).click();
@@ -151,7 +151,7 @@ browserSuite([], "a trace that tells a story", (suite) => {
     const { page } = await open(facts.events);
     assert.equal(await page.evaluate("document.documentElement.lang"), "zh");
     await page.getByLabel("故事", { exact: true }).last().selectOption("first");
-    assert.equal(await rows(page).first().locator("span").first().innerText(), "kubelet A");
+    assert.equal(await rows(page).first().locator("span").first().innerText(), "kubelet: A");
     assert.equal(await page.getByRole("button", { name: "全部", exact: true }).count(), 1);
   });
 

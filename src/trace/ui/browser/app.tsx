@@ -46,8 +46,9 @@ export function App({ state, live }: AppProps) {
         {lab.pictureless}
       </p>
     );
-  const text = [strip, <Side key="side" state={state} live={live} />];
   const hasChapter = state.isPictureShown.value && state.shownChapter.value !== undefined;
+  const chapter = hasChapter && <ChapterPanel key="chapter" state={state} />;
+  const side = <Side key="side" state={state} live={live} />;
   const connection = live?.connection.value;
   const isStopped = connection === "ended" || connection === "lost" || connection === "refused";
   return (
@@ -62,18 +63,22 @@ export function App({ state, live }: AppProps) {
         <div class="left">
           {!isStory && <Timeline state={state} />}
           {!isStory && live !== undefined && <Future live={live} />}
-          {isStory ? <PlotList state={state} opened={isNarrow.value ? text : undefined} /> : <Sequence state={state} />}
-          {hasStage && lab !== undefined && text[1]}
+          {isStory ? (
+            <PlotList state={state} opened={isNarrow.value ? [strip, chapter, side] : undefined} />
+          ) : (
+            <Sequence state={state} />
+          )}
+          {hasStage && lab !== undefined && side}
         </div>
         <div class={`stage${state.isPictureShown.value ? "" : " pictureless"}${hasChapter ? " chaptered" : ""}`}>
-          {hasStage && text[0]}
+          {hasStage && strip}
           {state.isPictureShown.value && <Picture state={state} isNarrow={isNarrow.value} />}
-          {hasChapter && <ChapterPanel state={state} />}
+          {hasStage && chapter}
           <Player state={state} />
           <div class="below">
             {isStory && <Timeline state={state} />}
             {isStory && live !== undefined && <Future live={live} />}
-            {hasStage && lab === undefined && text[1]}
+            {hasStage && lab === undefined && side}
           </div>
         </div>
       </main>
@@ -117,10 +122,12 @@ function Head({ state, live }: AppProps) {
   // The command's own note; other notes may come before it.
   const notes = story.steps.filter(({ event }) => event.kind === "note" && event.actor === "user");
   const titles = notes.map(({ event }) => titleOf(event));
-  const ofCommand = (titles.find((text) => text.startsWith("kubelab ")) ?? titles[0] ?? say("a trace")).replace(
-    "kubelab ",
-    "",
-  );
+  const ofCommand = (
+    titles.find((text) => text.startsWith("kubelab ")) ??
+    titles[0] ??
+    state.plot.value?.title ??
+    say("a trace")
+  ).replace("kubelab ", "");
   const title = live?.lab.value?.title ?? ofCommand;
   return (
     <header>

@@ -29,6 +29,11 @@ export function isReceived({ kind }: TraceEvent): boolean {
   return kind === "watch" || kind === "state";
 }
 
+/** `:` after the actor, unless the text says what it does: titles, questions and commands are no predicates. */
+export function colonBefore(text: string): string {
+  return /^(?:[a-z]+s\b|\p{Script=Han})/u.test(text) ? "" : ":";
+}
+
 /** The lanes that facts occupy. Each node has a kubelet and a runtime of its own; all controllers share a lane. */
 export class Lanes {
   readonly #byKey = new Map<string, Lane>();

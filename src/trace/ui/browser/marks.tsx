@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import type { TraceEvent } from "../../events.js";
 import legend from "./content/legend.json" with { type: "json" };
 import type { PageState } from "./state.js";
@@ -43,13 +44,21 @@ export function Sign({ kind, actor }: { readonly kind: Kind; readonly actor?: st
   );
 }
 
-/** A text in which the words of the search are marked. */
-export function Found({ text, words }: { readonly text: string; readonly words: string }) {
+/** A text in which the words of the search are marked. An address breaks between its parts, so that its words stay whole. */
+export function Found({ text, words = "" }: { readonly text: string; readonly words?: string }) {
   const wanted = words.split(/\s+/).filter(Boolean).map(escaped);
-  if (wanted.length === 0) return <>{text}</>;
   // Odd parts are those that the group matched.
-  const parts = text.split(new RegExp(`(${wanted.join("|")})`, "gi"));
-  return <>{parts.map((part, i) => (i % 2 === 1 ? <mark key={i}>{part}</mark> : part))}</>;
+  const parts = wanted.length === 0 ? [text] : text.split(new RegExp(`(${wanted.join("|")})`, "gi"));
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <mark key={i}>{part}</mark> : breakable(part)))}</>;
+}
+
+function breakable(text: string) {
+  return text.split(/(?<=[?&]|[^\s/:]\/)/).map((part, i) => (
+    <Fragment key={i}>
+      {i > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ));
 }
 
 function escaped(text: string): string {

@@ -12,6 +12,7 @@ import { zh } from "../../../../src/util/i18n/sentences/zh.js";
 import { Sentences } from "../../../../src/util/i18n/sentences.js";
 import { browserSuite } from "../../../support/browser-suite.js";
 import { CONTRASTS, FITS } from "../../../support/page-scripts.js";
+import { PageFacts } from "../page-facts.js";
 import {
   bootstrapFacts,
   evictionFacts,
@@ -69,6 +70,59 @@ const PLACES = `["picture", "player", "chapter", "below"].map((one) => {
 })`;
 /** The sizes of all texts, in pixels. */
 const SIZES = `[...document.querySelectorAll(".chapter *")].map((one) => Number.parseFloat(getComputedStyle(one).fontSize))`;
+
+/** The lines of the second step's sentence. */
+const LINES = `(() => {
+  const text = document.querySelectorAll(".told-row > span")[1];
+  const lines = [];
+  let top;
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node && !node.parentElement.closest("small"); node = walker.nextNode()) {
+    for (let i = 0; i < node.length; i++) {
+      const range = document.createRange();
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const box = range.getClientRects()[0];
+      // A space at a line's end has no place.
+      if (box?.width > 0 && !(box.top <= top + 4)) lines.push("");
+      if (box?.width > 0) top = box.top;
+      lines[lines.length - 1] += node.data[i];
+    }
+  }
+  return lines;
+})()`;
+
+/** The sentences of exec's facts as its story. */
+function toldExec(): TraceEvent[] {
+  const facts = execFacts();
+  const steps = facts.map((fact) => ({
+    fact: fact.id,
+    text: fact.kind === "decision" ? fact.what : `is ${fact.kind}`,
+  }));
+  const [first] = facts;
+  assert.ok(first !== undefined);
+  const story = { kind: "story", title: "exec", steps } as const;
+  const stamp = { actor: "user", level: 4, atMs: first.atMs, seq: 99, id: idOf(99) } as const;
+  return [...facts, { ...stamp, ...story }];
+}
+
+/** 20 containers that a relist has found, of which the last one has ended since. */
+function manyContainers(): TraceEvent[] {
+  const facts = new PageFacts();
+  const options = { chapter: "pleg", instance: "node-1", pod: "default/web" };
+  const names = Array.from({ length: 20 }, (_, i) => `app${i + 1}`);
+  const state = (name: string, from: string, to: string) =>
+    facts.add(
+      { kind: "state", subject: `default/web/${name}`, what: "container", from, to },
+      { ...options, actor: "runtime" },
+    );
+  for (const name of names) state(name, "created", "running");
+  const rows = names.map((name) => ["default/web", `${name} 0123`, "non-existent", "running"]);
+  const columns = ["pod", "container", "old", "new"];
+  facts.add({ kind: "table", title: "old state, new state", columns, rows }, options);
+  state("app20", "running", "exited (1, Error)");
+  return facts.events;
+}
 
 browserSuite([], "the chapters of a trace as pictures", (suite) => {
   async function open(events: readonly TraceEvent[], count: number, size?: { width: number; height: number }) {
@@ -169,6 +223,35 @@ browserSuite([], "the chapters of a trace as pictures", (suite) => {
       ["kubelet → streaming server of the runtime", "connect the streams"],
       ["the connection carries the streams", "streams of /exec/default/nettool/nettool"],
     ]);
+  });
+
+  test("PLEG: what differs is in view, also after containers that do not fit", async () => {
+    const { page } = await open(manyContainers(), 22, { width: 1400, height: 900 });
+    const row = page.locator(".chapter tr.now");
+    assert.equal(await row.innerText(), "default/web/app20\texited (1, Error)\t≠ running: until the next relist");
+    const places = [await row.boundingBox(), await page.locator(".chapter-body").boundingBox()];
+    const [chip, body] = places.map((box) => box ?? assert.fail());
+    assert.ok(chip && body && chip.y >= body.y && chip.y + chip.height <= body.y + body.height, JSON.stringify(places));
+  });
+
+  test("a phone has the picture in words below the step's sentence", async () => {
+    const { page } = await open(toldExec(), 2, { width: 400, height: 800 });
+    await page.getByRole("button", { name: "Story", exact: true }).click();
+    await page.getByRole("option", { name: /^2\. / }).click();
+    await page.locator(".opened .chapter .now", { hasText: "API server → kubelet" }).waitFor();
+    assert.equal(await page.locator(".chapter").count(), 1);
+    assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
+  });
+
+  test("an address in a sentence breaks between its parts, and never in a word", async () => {
+    const { page } = await open(toldExec(), 2, { width: 1400, height: 900 });
+    await page.getByRole("button", { name: "Story", exact: true }).click();
+    const lines = (await page.evaluate(LINES)) as string[];
+    assert.ok(lines.length > 2, lines.join("|"));
+    assert.deepEqual(
+      lines.filter((line, i) => i + 1 < lines.length && !/[\s/?&]$/.test(line)),
+      [],
+    );
   });
 
   test("a Chinese trace has Chinese pictures", async () => {

@@ -1,5 +1,6 @@
 import { printable } from "../../../terminal/text.js";
 import { say } from "../language.js";
+import { Found } from "../marks.js";
 import type { Block, Cell, Mark, Slot, Tone } from "./chapter.js";
 
 /** Shows a tone without colour. */
@@ -93,20 +94,14 @@ function MarkView({ mark: { title, text, code, tone } }: { readonly mark: Mark }
             {printable(text)}
           </span>
         )}
-        {code !== undefined && code !== "" && <code>{breakable(printable(code))}</code>}
+        {code !== undefined && code !== "" && (
+          <code>
+            <Found text={printable(code)} />
+          </code>
+        )}
       </span>
     </li>
   );
-}
-
-/** An address breaks between its parts, so that its words stay whole. */
-function breakable(code: string) {
-  return code.split(/(?<=[/?&=])/).map((part, i) => (
-    <span key={i}>
-      {part}
-      <wbr />
-    </span>
-  ));
 }
 
 function SlotView({ slot: { name, waiting, count, doing, tone } }: { readonly slot: Slot }) {

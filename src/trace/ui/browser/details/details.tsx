@@ -5,7 +5,7 @@ import { upstreamUrl } from "../../../upstream.js";
 import { parseBodies } from "../../facts.js";
 import legend from "../content/legend.json" with { type: "json" };
 import { say } from "../language.js";
-import { Sign } from "../marks.js";
+import { Found, Sign } from "../marks.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
@@ -29,7 +29,7 @@ export function Details({ state }: { readonly state: PageState }) {
   return (
     <section class="details" aria-label={say("Details")}>
       <h2>
-        <Sign kind={event.kind} actor={event.actor} /> {titleOf(event)}
+        <Sign kind={event.kind} actor={event.actor} /> <Found text={titleOf(event)} />
       </h2>
       <Facts state={state} step={step} />
       <Decision event={event} />

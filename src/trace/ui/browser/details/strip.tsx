@@ -1,5 +1,6 @@
+import { colonBefore } from "../lanes.js";
 import { say } from "../language.js";
-import { Sign } from "../marks.js";
+import { Found, Sign } from "../marks.js";
 import type { PageState } from "../state.js";
 import { titleOf, whoOf } from "../words.js";
 import { UpstreamLink } from "./details.js";
@@ -14,11 +15,16 @@ export function Strip({ state }: { readonly state: PageState }) {
   const why = told?.why ?? (event.kind === "decision" ? event.why : "");
   const upstream = told?.upstream ?? ("upstream" in event ? event.upstream : undefined);
   const topic = told?.topic;
+  const text = told?.text ?? titleOf(event);
   return (
     <section class="strip" aria-label={say("Step")} aria-live="polite">
       <h2>
         {told === undefined ? <Sign kind={event.kind} actor={event.actor} /> : <b class="number">{told.number}</b>}{" "}
-        <span class={`actor ${event.actor}`}>{whoOf(step)}</span> {told?.text ?? titleOf(event)}
+        <span class={`actor ${event.actor}`}>
+          {whoOf(step)}
+          {colonBefore(text)}
+        </span>{" "}
+        <Found text={text} />
       </h2>
       {why !== "" && <p class="because">{why}</p>}
       <p class="links">

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { counted } from "../../../../util/text/counted.js";
+import { colonBefore } from "../lanes.js";
 import { say } from "../language.js";
 import { Found, hovers } from "../marks.js";
 import type { PlotStep } from "../plot.js";
@@ -9,7 +10,7 @@ import { isBad, transportOf, whoOf } from "../words.js";
 
 interface PlotListProps {
   readonly state: PageState;
-  /** shown below the selected row */
+  /** shown below the selected row, or below the latest one of a page that follows */
   readonly opened: ComponentChildren;
 }
 
@@ -26,6 +27,7 @@ export function PlotList({ state, opened }: PlotListProps) {
     if (isFollowing && list.current !== null) list.current.scrollTop = list.current.scrollHeight;
   });
   const rows = state.rows.value.flatMap((step) => plot?.byStep.get(step) ?? []);
+  const shown = isFollowing ? rows.at(-1)?.step : selected;
   return (
     <section class="plot" aria-label={say("Story")}>
       <PlotChoice state={state} />
@@ -41,7 +43,12 @@ export function PlotList({ state, opened }: PlotListProps) {
       >
         {rows.length === 0 && <p class="nothing">{say("No step matches the filter.")}</p>}
         {rows.map((told) => (
-          <PlotRow key={told.step.event.id} state={state} told={told} opened={opened} />
+          <PlotRow
+            key={told.step.event.id}
+            state={state}
+            told={told}
+            opened={told.step === shown ? opened : undefined}
+          />
         ))}
       </div>
     </section>
@@ -81,7 +88,7 @@ function Before({ state }: { readonly state: PageState }) {
     : say("before: cluster started");
   return (
     <button type="button" class="before" onClick={() => state.look("all")}>
-      <span aria-hidden="true">▸</span> {started} <small>{say("{1} facts", count)}</small>
+      <span aria-hidden="true">▸</span> {started} <small>{count === 1 ? say("1 fact") : say("{1} facts", count)}</small>
     </button>
   );
 }
@@ -118,7 +125,11 @@ function PlotRow({ state, told, opened }: PlotRowProps) {
       >
         <b class="number">{number}</b>
         <span>
-          <b class={`actor ${step.lane.actor}`}>{whoOf(step)}</b> <Found text={text} words={words} />
+          <b class={`actor ${step.lane.actor}`}>
+            {whoOf(step)}
+            {colonBefore(text)}
+          </b>{" "}
+          <Found text={text} words={words} />
           {transport !== "" && transport !== text && (
             <small>
               <Found text={transport} words={words} />
@@ -126,7 +137,7 @@ function PlotRow({ state, told, opened }: PlotRowProps) {
           )}
         </span>
       </div>
-      {isSelected && opened !== undefined && <div class="opened">{opened}</div>}
+      {opened !== undefined && <div class="opened">{opened}</div>}
     </>
   );
 }

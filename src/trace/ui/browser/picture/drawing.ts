@@ -1,4 +1,5 @@
 import type { TraceEvent } from "../../../events.js";
+import { shortIds } from "../../../terminal/text.js";
 import { messageName } from "../message-name.js";
 import type { Step } from "../step.js";
 import { outcomeOf } from "../words.js";
@@ -134,7 +135,7 @@ export class Drawing {
     if (answer !== undefined) this.#arrow(beside, `answer ${tone}`);
     const flag = document.createElement("div");
     flag.className = `flag ${tone}`;
-    flag.append(messageName(shown, this.nodeOf(event.pod ?? "")) || streamName(event));
+    flag.append(shortIds(messageName(shown, this.nodeOf(event.pod ?? "")) || streamName(event), true));
     if (answer !== undefined) {
       const back = document.createElement("small");
       back.append(`← ${answer}`);
