@@ -8,12 +8,15 @@ import { openEmbeddedEnvironment } from "../../src/lab/labs/environment/embedded
 import type { Lab } from "../../src/lab/labs/format/lab.js";
 import { withCauses } from "../../src/lab/labs/session/picture.js";
 import { LabSession } from "../../src/lab/labs/session/session.js";
+import { loadKubeconfig } from "../../src/staging/client-go/clientcmd/kubeconfig.js";
+import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import type { Fact, TraceEvent } from "../../src/trace/events.js";
 import { roleInLife } from "../../src/trace/story/roles.js";
 import { type StoryRule, tellStory } from "../../src/trace/story/teller.js";
-import { LEVELS, type Trace, type TraceSink } from "../../src/trace/trace.js";
+import { LEVELS, Trace, type TraceSink } from "../../src/trace/trace.js";
+import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
-import type { Story, Words } from "./stories.js";
+import type { PodManifest, Story, Words } from "./stories.js";
 
 const CLI = resolve("dist/cli.js");
 const POLL_MS = 100;
@@ -51,14 +54,15 @@ export async function run(home: string, argv: readonly string[]): Promise<void> 
 
 /** Records the facts of a command's run. */
 export async function recordCommand(home: string, story: Story): Promise<Recording> {
-  const { argv = [], keys, file } = story;
+  const { argv = [], keys, file, creates } = story;
   const path = join(home, `${story.id}.ndjson`);
   if (file !== undefined) await writeFile(join(home, file.name), file.text);
   const flags = ["--trace", path, ...(keys === undefined ? [] : ["--ui"])];
   const hasPlace = argv.includes("{page}");
   const words = hasPlace ? argv.flatMap((word) => (word === "{page}" ? flags : [word])) : [...argv, ...flags];
-  if (keys === undefined) await run(home, words);
-  else await playWindow(start(home, words), path, keys);
+  if (keys !== undefined) await playWindow(start(home, words), path, keys);
+  else if (creates !== undefined) await playCluster(start(home, words), path, creates);
+  else await run(home, words);
   return { facts: factsOf(await readFile(path, "utf8")) };
 }
 
@@ -84,19 +88,43 @@ async function playWindow(
       await until(
         async () => (await fetch(url.replace("/?", "/keys?"), { method: "POST", headers, body })).ok || undefined,
       );
-      let length = before;
-      let quietMs = 0;
-      await until(async () => {
-        const now = await storyLength(path);
-        quietMs = now === length ? quietMs + POLL_MS : 0;
-        length = now;
-        return length > before && quietMs >= QUIET_MS ? length : undefined;
-      });
+      await toldSince(path, before);
     }
   } finally {
     child.kill("SIGINT");
     await over;
   }
+}
+
+/** Creates an object in a running cluster, as kubectl does, and ends the cluster when that story is told. */
+async function playCluster(child: ChildProcess & { text: string }, path: string, body: PodManifest): Promise<void> {
+  const over = ended(child);
+  try {
+    const kubeconfig = await until(() => /--kubeconfig\s+(\S+)/.exec(child.text)?.[1]);
+    const { config } = await loadKubeconfig(kubeconfig);
+    const clock = new SystemClock();
+    // Without sinks the client names no cause, so that the cluster's own facts begin the story.
+    const deps = { clock, random: new SystemRandom(), trace: new Trace(clock), actor: "user" as const };
+    await using client = createClient(config, { ...deps, userAgent: "kubectl" });
+    const before = await storyLength(path);
+    await client.expect({ method: "POST", path: "/api/v1/namespaces/default/pods", body });
+    await toldSince(path, before);
+  } finally {
+    child.kill("SIGINT");
+    await over;
+  }
+}
+
+/** Waits until a story has new steps, and no more come. */
+async function toldSince(path: string, before: number): Promise<void> {
+  let length = before;
+  let quietMs = 0;
+  await until(async () => {
+    const now = await storyLength(path);
+    quietMs = now === length ? quietMs + POLL_MS : 0;
+    length = now;
+    return length > before && quietMs >= QUIET_MS ? length : undefined;
+  });
 }
 
 /** How much of a story a trace file has, which is still written. */

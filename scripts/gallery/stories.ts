@@ -4,6 +4,14 @@ export interface Words {
   readonly zh: string;
 }
 
+/** A pod as a client sends it. */
+export interface PodManifest {
+  readonly apiVersion: "v1";
+  readonly kind: "Pod";
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly containers: readonly { readonly name: string; readonly image: string }[] };
+}
+
 /** A story of the gallery: a command that tells it, or the step of a lab whose commands do. */
 export interface Story {
   /** the file's name */
@@ -15,6 +23,8 @@ export interface Story {
   readonly argv?: readonly string[];
   /** of a window: its keys, each pressed when the story before it is told */
   readonly keys?: readonly string[];
+  /** of a cluster: the pod that is created in it */
+  readonly creates?: PodManifest;
   /** a file that the command reads */
   readonly file?: { readonly name: string; readonly text: string };
 }
@@ -63,7 +73,7 @@ export const COMMANDS: readonly Story[] = [
     id: "lease",
     title: { en: "A node falls silent: Unknown, tainted, its pods evicted", zh: "节点沉默之后：Unknown、污点、驱逐" },
     lab: "heartbeats",
-    argv: ["lease", "--stop-after", "2", "--speed", "20"],
+    argv: ["lease", "--stop-after", "2", "--speed", "10"],
   },
   {
     id: "exec",
@@ -110,6 +120,18 @@ export const COMMANDS: readonly Story[] = [
     title: { en: "A small kubelet joins a cluster and becomes Ready", zh: "一个小 kubelet 加入集群并变为 Ready" },
     lab: "bootstrap",
     argv: ["node", "--port", "0", "--duration", "5s"],
+  },
+  {
+    id: "cluster",
+    title: { en: "A pod in a running cluster, as its servers see it", zh: "运行中的集群里的一个 Pod：从服务器一侧看" },
+    lab: "pod-life",
+    argv: ["cluster", "up", "--nodes", "1"],
+    creates: {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web" },
+      spec: { containers: [{ name: "nginx", image: "nginx:1.25" }] },
+    },
   },
   {
     id: "csr",
