@@ -9,10 +9,10 @@ import {
 } from "../../testbed/target/cluster-state.js";
 import { type EtcdOptions, etcdConfig, etcdFlags } from "../../testbed/target/etcd-options.js";
 import { claimClusterName, runningCluster } from "../../testbed/target/running-cluster.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { WRITES_RULE } from "../../trace/story/rules.js";
 import { tellStory } from "../../trace/story/teller.js";
 import { type Level, Trace } from "../../trace/trace.js";
-import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { LAB_ERRORS, LabError } from "../../util/errors.js";
 import { parseKubeletVersion, parseKubeVersion } from "../../util/release/facts.js";
@@ -59,7 +59,7 @@ export async function bringUp(context: CliContext, given: UpOptions): Promise<vo
   let shown: Promise<void> | undefined;
   const isReady = (state: ClusterState) => {
     printRunning(context, state, "is ready");
-    if (context.ui !== undefined) shown = showCluster(context, context.ui, session.clock, state);
+    if (context.ui !== undefined) shown = showCluster(context, context.ui, session, state);
     line.update(`cluster ${options.name} runs; Ctrl-C ends it`);
   };
   // From here on, the cluster's facts belong to its servers, not to the user.
@@ -82,23 +82,32 @@ function checkNodeLabels({ nodes, nodeLabels = [] }: UpOptions): void {
   }
 }
 
-/** Shows the cluster's objects on the live page until the command ends. */
+/** Shows the cluster's objects and its clock's timers on the live page, which holds its time, until the command ends. */
 async function showCluster(
   { random, signal }: CliContext,
   ui: NonNullable<CliContext["ui"]>,
-  clock: Clock,
+  { clock, trace }: Pick<Ctx, "clock" | "trace">,
   { kubeconfig }: ClusterState,
 ): Promise<void> {
-  const [{ loadKubeconfig }, { createClient }, { ClusterTables }] = await Promise.all([
-    import("../../staging/client-go/clientcmd/kubeconfig.js"),
-    import("../../staging/client-go/rest/create-client.js"),
-    import("../inspector/cluster-tables.js"),
-  ]);
+  const [{ loadKubeconfig }, { createClient }, { ClusterTables }, { InspectorKeys }, { futureOf, timeKeys }] =
+    await Promise.all([
+      import("../../staging/client-go/clientcmd/kubeconfig.js"),
+      import("../../staging/client-go/rest/create-client.js"),
+      import("../inspector/cluster-tables.js"),
+      import("../inspector/key-table.js"),
+      import("../inspector/time-keys.js"),
+    ]);
   const deps = { clock, random, trace: new Trace(clock) };
   const { config } = await loadKubeconfig(kubeconfig);
   await using client = createClient(config, { ...deps, actor: "user" });
   const cluster = new ClusterTables({ ...deps, client });
-  using _page = ui.present({ tables: () => cluster.tables() });
+  const keys = new InspectorKeys(timeKeys(clock, "embedded"), trace);
+  using _page = ui.present({
+    tables: () => cluster.tables(),
+    keys: () => keys.buttons,
+    press: (key) => keys.press(key, signal),
+    future: futureOf(clock, "embedded"),
+  });
   await cluster.run(signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
