@@ -24,7 +24,7 @@ const POLL_MS = 100;
 const QUIET_MS = 2500;
 const TIMEOUT_MS = 90_000;
 /** Several recordings at once leave little time to a lab's fast clock. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 45_000;
 
 /** The suites play labs with other seeds: the ports of a lab are drawn from its seed. */
 const SEED = 35;
