@@ -90,6 +90,30 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "./f\n./g\n./g\n./g\n",
   ],
   [
+    "touch a b; chown 1000:3000 a; ln -s a l; chown -h 5:6 l; mkdir d; find . -user 1000; find . -user 5; find . -group 3000; find . -group root | sort; find . ! -user root -o -name d | sort",
+    "./a\n./l\n./a\n.\n./b\n./d\n./a\n./d\n./l\n",
+  ],
+  [
+    "touch a b; chown 1000:0 a; chown 0:3000 b; find . -nouser; find . -nogroup; find . -nouser -o -nogroup | sort; find . -user root -group 3000",
+    "./a\n./b\n./a\n./b\n./b\n",
+  ],
+  [
+    "touch a b; chmod 4755 b; mkdir d; for p in -4000 /6000 +6000 -u+x 4755 755 -0 /0; do echo $p $(find a b d -perm $p); done; find a b -perm u=rw,go=r",
+    "-4000 b\n/6000 b\n+6000 b\n-u+x b d\n4755 b\n755 d\n-0 a b d\n/0\na\n",
+  ],
+  [
+    "find . -user nope; echo $?; find . -group nope; find . -user +5; find . -user; find . -perm zz; find . -perm -99; find . -perm; find . -user 0 -exec ls",
+    "find: unknown user nope\n1\nfind: unknown group nope\nfind: unknown user +5\nfind: -user requires an argument\nfind: invalid mode 'zz'\nfind: invalid mode '99'\nfind: -perm requires an argument\nfind: -exec requires an argument\n",
+  ],
+  [
+    "touch a b; chmod 640 a; find . -type f -exec chown 5 {} ';' -exec echo 'x{}y{}' {} ';' -print0 | tr '\\0' '|'; find . -user 5 -perm 640 -exec stat -c %u:%a {} +; find b -exec nope ';'; echo $?; find a b -exec false {} +; echo $?",
+    "x./ay./a ./a\n./a|x./by./b ./b\n./b|5:640\nfind: nope: No such file or directory\n0\n1\n",
+  ],
+  [
+    "printf '1\\n2\\n' | while read n; do find . -exec echo $n {} ';'; done; echo in | find . -exec cat ';'",
+    "1 .\n2 .\nin\n",
+  ],
+  [
     "printf 'a\\nb\\n' > f; less f; cat f | more; more f nope; less -Z",
     "a\nb\na\nb\na\nb\nmore: can't open 'nope': No such file or directory\nless: invalid option -- 'Z'\n",
   ],

@@ -9,8 +9,11 @@ type BashStat = Awaited<ReturnType<IFileSystem["stat"]>>;
 type Content = Parameters<IFileSystem["writeFile"]>[1];
 type Encoding = Parameters<IFileSystem["writeFile"]>[2];
 
+/** What just-bash learns about files. */
+export type Stats = Pick<ContainerFs, "stat" | "lstat">;
+
 /** A container's file system with the interface that just-bash expects. */
-export function bashFileSystem(fs: ContainerFs, umask: number): IFileSystem {
+export function bashFileSystem(fs: ContainerFs, umask: number, stats: Stats = fs): IFileSystem {
   const mode = NEW_FILE_MODE & ~umask;
   const run = async <T>(operation: string, body: () => T): Promise<T> => {
     try {
@@ -26,8 +29,8 @@ export function bashFileSystem(fs: ContainerFs, umask: number): IFileSystem {
       run("open", () => fs.write(path, bytesOf(content, options), { truncate: true, mode })),
     appendFile: (path, content, options) => run("open", () => fs.write(path, bytesOf(content, options), { mode })),
     exists: async (path) => fs.exists(path),
-    stat: (path) => run("stat", () => bashStat(fs.stat(path))),
-    lstat: (path) => run("lstat", () => bashStat(fs.lstat(path))),
+    stat: (path) => run("stat", () => bashStat(stats.stat(path))),
+    lstat: (path) => run("lstat", () => bashStat(stats.lstat(path))),
     mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, { ...options, mode: 0o777 & ~umask })),
     readdir: (path) => run("scandir", () => fs.readdir(path)),
     rm: (path, options) => run("rm", () => remove(fs, path, options)),
@@ -102,7 +105,7 @@ function move(fs: ContainerFs, from: string, to: string): void {
   }
 }
 
-export function bashStat(stat: Pick<FileStat, "type" | "mode" | "size" | "mtimeMs">): BashStat {
+function bashStat(stat: FileStat): BashStat {
   return {
     isFile: stat.type === "file" || stat.type === "device",
     isDirectory: stat.type === "directory",

@@ -3,12 +3,12 @@ import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
-import { findArguments, momentOf, utilityArguments } from "../utility/arguments.js";
+import { utilityArguments } from "../utility/arguments.js";
 import { busyboxErrors } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
-import { bashFileSystem, bashStat } from "./bash-fs.js";
+import { bashFileSystem, type Stats } from "./bash-fs.js";
 import type { Shell } from "./shell.js";
 
 const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
@@ -18,17 +18,16 @@ const DIFF_ONE = /(?<=^@@ [-+,\d ]{1,64}),1(?= )/gm;
  * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
  * Differs: in an endless pipeline they write nothing, because they wait for the end of input.
  */
-export async function runUtility(self: Self): Promise<number> {
+export async function runUtility(self: Self, stats?: Stats): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   const given = self.argv.slice(1);
   const hasZeros = name === "sort" && given.some((arg) => /^-[a-z]*z/.test(arg));
   if (name === "sed") keepBackups(self, given);
   const input = await readAll(self.stdin, self.signal, self);
   const stdin = hasZeros ? swapZeros(input) : input;
-  const args = name === "find" ? findArguments(given, self.machine.clock.now()) : utilityArguments(name, given);
-  const command = { text: name, args, stdin, env: self.env, cwd: self.cwd };
+  const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd };
   const refused: FsError[] = [];
-  const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
+  const { stdout, stderr, exitCode } = await runOutside(command, self, refused, stats);
   self.memory.hold(stdout.length);
   // just-bash writes a line that patches of Subversion have, empty times, and counts of one line.
   const patch = () => stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n").replace(DIFF_ONE, "");
@@ -86,12 +85,17 @@ const pool = new UtilityPool();
 const MAX_REFUSED = 1000;
 
 /** Runs a command in a process of its own, on the container's files. @param refused gets its failed operations @throws OutOfMemoryError */
-async function runOutside(command: UtilityCommand, self: Self, refused: FsError[] = []): Promise<UtilityResult> {
+async function runOutside(
+  command: UtilityCommand,
+  self: Self,
+  refused: FsError[] = [],
+  stats?: Stats,
+): Promise<UtilityResult> {
   const { memory, signal, turn } = self;
   const serve = async (method: RemoteMethod, given: readonly unknown[]) => {
     await turn();
     try {
-      return await answer(self, method, given);
+      return await answer(self, method, given, stats);
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;
       if (cause instanceof FsError && refused.length < MAX_REFUSED) refused.push(cause);
@@ -120,11 +124,9 @@ async function runOutside(command: UtilityCommand, self: Self, refused: FsError[
   }
 }
 
-function answer({ machine, umask }: Self, method: RemoteMethod, given: readonly unknown[]): unknown {
+function answer({ machine, umask }: Self, method: RemoteMethod, given: readonly unknown[], stats?: Stats): unknown {
   if (method === "sleep") return machine.clock.sleep(Number(given[0]));
-  const momentMs = method === "stat" ? momentOf(String(given[0])) : undefined;
-  if (momentMs !== undefined) return bashStat({ type: "file", mode: 0, size: 0, mtimeMs: momentMs });
-  const files = bashFileSystem(machine.fs, umask);
+  const files = bashFileSystem(machine.fs, umask, stats);
   const operation = files[method] as (...given: readonly unknown[]) => unknown;
   return operation(...given);
 }

@@ -113,6 +113,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["ifconfig", ifconfig],
   ["route", route],
   ["netstat", netstat],
+  ["find", async (self) => (await import("./files/find.js")).find(self)],
   ["cp", async (self) => (await import("./files/cp.js")).cp(self)],
   ["less", pager],
   ["more", pager],
@@ -153,7 +154,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["test", "builtin"],
   ["[", "builtin"],
   ["printf", "builtin"],
-  ...["awk comm cut egrep expr fgrep find fold grep ln mv nl paste", "readlink rev sed sort split strings tac tree"]
+  ...["awk comm cut egrep expr fgrep fold grep ln mv nl paste", "readlink rev sed sort split strings tac tree"]
     .join(" ")
     .split(" ")
     .map((name): [string, string] => [name, "utility"]),

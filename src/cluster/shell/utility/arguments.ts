@@ -44,34 +44,3 @@ function awkArguments(args: readonly string[]): string[] {
 function separator(text: string): string {
   return /^[.*+?()|{}[\]^$\\]$/.test(text) ? `\\${text}` : text;
 }
-
-const AGE_UNITS_MS: Readonly<Record<string, number>> = { "-mmin": 60_000, "-mtime": 86_400_000 };
-const MOMENT = "/\0mtime=";
-
-/**
- * The arguments of find for just-bash, which knows two types of files, and only the machine's clock: a link is neither a file
- * nor a folder, and an age is that of a file which `momentOf` finds.
- */
-export function findArguments(args: readonly string[], nowMs: number): readonly string[] {
-  return args.flatMap((arg, at) => {
-    const before = args[at - 1] ?? "";
-    if (before === "-type") return arg === "l" ? "( ! -type f ! -type d )".split(" ") : ["-type", arg];
-    const unitMs = AGE_UNITS_MS[before];
-    const [, sign, count] = /^([-+]?)(\d+)$/.exec(arg) ?? [];
-    if (unitMs === undefined || count === undefined) return arg === "-type" || arg in AGE_UNITS_MS ? [] : [arg];
-    const younger = (units: number) => ["-newer", `${MOMENT}${nowMs - units * unitMs}`];
-    if (sign === "-") return younger(Number(count));
-    return [
-      "(",
-      "!",
-      ...younger(Number(count) + (sign === "+" ? 1 : 0)),
-      ...(sign === "+" ? [] : younger(Number(count) + 1)),
-      ")",
-    ];
-  });
-}
-
-/** The modification time of a path of `findArguments`, Unix ms; undefined for a real path. */
-export function momentOf(path: string): number | undefined {
-  return path.startsWith(MOMENT) ? Number(path.slice(MOMENT.length)) : undefined;
-}
