@@ -32,13 +32,15 @@ import { reclaim } from "./reclaim.js";
 const NAME = "persistentvolume-binder";
 const FILE = "pkg/controller/volume/persistentvolume/pv_controller.go";
 const IN_TREE = "kubernetes.io/";
+/** Mirrors the default of --pvclaimbinder-sync-period. */
+const RESYNC_MS = 15_000;
 
 /**
  * Binds claims to volumes, asks provisioners for volumes, and reclaims those that lost their claim.
  *
  * Mirrors pkg/controller/volume/persistentvolume (syncClaim, syncVolume).
- * Differs: changes of volumes and classes bring waiting claims back, where upstream looks at all of them every 15 s; no
- * plugin of the tree provisions or recycles.
+ * Differs: changes of volumes and classes bring waiting claims back at once, not only the next look after 15 s; no plugin of
+ * the tree provisions or recycles.
  */
 export function createPersistentVolumeController(deps: SharedDeps): Controller {
   return { name: NAME, run: (signal) => new PersistentVolumeRun(deps).run(signal) };
@@ -121,6 +123,7 @@ class PersistentVolumeRun {
         : `of the available volumes of class ${JSON.stringify(storageClassOf(claim))} it is the smallest that has ${requestedBy(claim)}: ${capacityOf(volume)}`;
       return this.#bind(volume, claim, why);
     }
+    this.#claimQueue.addAfter(keyOf(claim), RESYNC_MS);
     const className = storageClassOf(claim);
     if (delayBinding && claim.metadata.annotations?.[SELECTED_NODE] === undefined) this.#waitForConsumer(claim);
     else if (className !== "") return this.#provision(claim, className);
@@ -165,7 +168,8 @@ class PersistentVolumeRun {
       why: `no available volume fits, and it is the provisioner of class ${JSON.stringify(className)}`,
       upstream: { file: FILE, func: "provisionClaimOperationExternal" },
     };
-    await decide(trace, decision, () => setProvisioner(client, claim, STORAGE_PROVISIONER, provisioner));
+    if (STORAGE_PROVISIONER.some((key) => claim.metadata.annotations?.[key] !== provisioner))
+      await decide(trace, decision, () => setProvisioner(client, claim, STORAGE_PROVISIONER, provisioner));
     const message = isAtLeast(kubeVersion, "1.29")
       ? `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`
       : `waiting for a volume to be created, either by external provisioner ${JSON.stringify(provisioner)} or manually created by system administrator`;
