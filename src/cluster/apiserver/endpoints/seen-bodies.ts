@@ -16,7 +16,7 @@ export class SeenBodies {
   }
 
   /** @param value the meaning of the text, if it is not JSON */
-  got(text: string | Buffer, value?: unknown): void {
+  got(text: string | Buffer | { readonly length: number }, value?: unknown): void {
     this.#got ??= shortened(text, value);
   }
 
@@ -35,7 +35,7 @@ export class SeenBodies {
   }
 }
 
-function shortened(text: string | Buffer, value: unknown): unknown {
+function shortened(text: { readonly length: number }, value: unknown): unknown {
   return text.length > MAX_BYTES ? undefined : (value ?? text);
 }
 

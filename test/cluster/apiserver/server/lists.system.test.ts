@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Face } from "./support.js";
 
@@ -57,18 +58,30 @@ describe("long lists", () => {
     expect([headers["content-length"] !== undefined, body.items]).toEqual([true, []]);
   });
 
-  test("a list that the client does not read is abandoned after a minute", async () => {
-    await using other = await Face.open();
-    const data = { a: "x".repeat(900_000) };
-    for (let i = 0; i < 12; i++) {
-      await other.ask(CONFIG_MAPS, { method: "POST", body: { metadata: { name: `big-${i}` }, data } });
-    }
-    const response = await other.open(CONFIG_MAPS, { as: { ...other.admin } });
-    const gone = new Promise((resolve) => response.once("aborted", resolve));
-    while (other.clock.sleeping < 1) await other.ask("/version");
-    await other.clock.advance(60_000);
-    response.on("error", () => {}).resume();
-    await gone;
-    expect([response.complete, other.clock.sleeping]).toEqual([false, 0]);
+  test("are compressed in pieces too", async () => {
+    const headers = { "accept-encoding": "gzip" };
+    const [response, { text }] = [await face.open(CONFIG_MAPS, { as: { ...face.admin }, headers }), await list()];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    expect([response.headers["content-encoding"], response.headers["vary"]]).toEqual(["gzip", "Accept-Encoding"]);
+    expect(gunzipSync(Buffer.concat(chunks)).toString()).toBe(text);
   });
+
+  for (const headers of [{}, { "accept-encoding": "gzip" }]) {
+    const what = `a list ${JSON.stringify(headers)} that the client does not read`;
+    test(`${what} is abandoned after a minute`, async () => {
+      await using other = await Face.open();
+      for (let i = 0; i < 16; i++) {
+        const data = { a: randomBytes(675_000).toString("base64") };
+        await other.ask(CONFIG_MAPS, { method: "POST", body: { metadata: { name: `big-${i}` }, data } });
+      }
+      const response = await other.open(CONFIG_MAPS, { as: { ...other.admin }, headers });
+      const gone = new Promise((resolve) => response.once("aborted", resolve));
+      while (other.clock.sleeping < 1) await other.ask("/version");
+      await other.clock.advance(60_000);
+      response.on("error", () => {}).resume();
+      await gone;
+      expect([response.complete, other.clock.sleeping]).toEqual([false, 0]);
+    });
+  }
 });

@@ -72,8 +72,7 @@ export async function writeBody(
   if (isCompressed(exchange, length)) {
     body = await elsewhere(gzipAsync(body, { level: 1 }));
     isChunked = true;
-    all.push("Content-Encoding", "gzip");
-    if (exchange.vary.length === 0) all.push("Vary", "Accept-Encoding");
+    all.push(...gzipHeaders(exchange));
   }
   if (isChunked) all.push("Transfer-Encoding", "chunked");
   else all.push("Content-Length", String(length));
@@ -118,6 +117,11 @@ export function commonHeaders(exchange: Exchange): string[] {
 /** Reports whether a body of this size is compressed for this client. */
 export function isCompressed(exchange: Exchange, bytes: number): boolean {
   return bytes > GZIP_ABOVE_BYTES && acceptsGzip(exchange);
+}
+
+/** As a flat list. */
+export function gzipHeaders({ vary }: Exchange): readonly string[] {
+  return ["Content-Encoding", "gzip", ...(vary.length === 0 ? ["Vary", "Accept-Encoding"] : [])];
 }
 
 function acceptsGzip(exchange: Exchange): boolean {

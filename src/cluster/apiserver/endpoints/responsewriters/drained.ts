@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import { ChildAbort } from "../../../../util/async/abort.js";
 import type { Clock } from "../../../../util/clock.js";
 
@@ -7,10 +7,11 @@ const MAX_STALLED_MS = 60_000;
 
 /**
  * Waits until the client has read the written data.
+ * @param response or what compresses it
  * @param signal aborts at the end of the response, whatever the reason
  * @returns false on timeout; true also when the response has ended: the next write reports that
  */
-export async function drained(response: ServerResponse, clock: Clock, signal: AbortSignal): Promise<boolean> {
+export async function drained(response: Writable, clock: Clock, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return true;
   using waiting = new ChildAbort(signal);
   const stop = () => waiting.abort();

@@ -1,8 +1,9 @@
-import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
+import { createGzip } from "node:zlib";
 import type { Clock } from "../../../../util/clock.js";
 import type { Exchange } from "../exchange.js";
 import { JSON_TYPE } from "../media-types.js";
-import { answerStage, commonHeaders, isCompressed, writeBody } from "./answer.js";
+import { answerStage, commonHeaders, gzipHeaders, isCompressed, writeBody } from "./answer.js";
 import { drained } from "./drained.js";
 import type { ListText } from "./serialize.js";
 
@@ -18,27 +19,29 @@ export class ListWriter {
   constructor(readonly clock: Clock) {}
 
   async write(exchange: Exchange, { parts, bytes }: ListText, type = JSON_TYPE): Promise<void> {
-    if (bytes <= PIECE_BYTES || isCompressed(exchange, bytes)) {
-      return writeBody(exchange, 200, Buffer.concat(parts, bytes), type);
-    }
+    if (bytes <= PIECE_BYTES) return writeBody(exchange, 200, Buffer.concat(parts, bytes), type);
     const { response } = exchange;
     if (response.destroyed) return;
+    const gzip = isCompressed(exchange, bytes) ? createGzip({ level: 1 }) : undefined;
     const headers = [...commonHeaders(exchange), "Content-Type", type, "Transfer-Encoding", "chunked"];
+    if (gzip !== undefined) headers.push(...gzipHeaders(exchange));
     exchange.report?.(answerStage(exchange, 200, bytes, type));
     response.writeHead(200, headers);
     const gone = new AbortController();
     const leave = () => gone.abort();
     response.once("close", leave);
+    gzip?.pipe(response);
+    const out = gzip ?? response;
     try {
-      if (await this.#writeParts(response, parts, gone.signal)) response.end();
-      else response.destroy();
+      if (await this.#writeParts(out, parts, gone.signal)) out.end();
+      else for (const one of [response, out]) one.destroy();
     } finally {
       response.off("close", leave);
     }
   }
 
   /** @returns false when the client disconnected or stopped reading */
-  async #writeParts(response: ServerResponse, parts: readonly Buffer[], gone: AbortSignal): Promise<boolean> {
+  async #writeParts(out: Writable, parts: readonly Buffer[], gone: AbortSignal): Promise<boolean> {
     let piece = this.#piece();
     let used = 0;
     for (const [index, part] of parts.entries()) {
@@ -48,9 +51,9 @@ export class ListWriter {
         used += length;
         const isLast = index === parts.length - 1 && copied === part.length;
         if (used < PIECE_BYTES && !isLast) continue;
-        const mustWait = !response.write(piece.subarray(0, used));
+        const mustWait = !out.write(piece.subarray(0, used));
         used = 0;
-        if (mustWait && !(await drained(response, this.clock, gone))) return false;
+        if (mustWait && !(await drained(out, this.clock, gone))) return false;
         if (gone.aborted) return false;
         // Node may still be sending this buffer, so it cannot be reused.
         if (!mustWait) piece = this.#piece();

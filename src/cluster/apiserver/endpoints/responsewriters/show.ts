@@ -77,12 +77,13 @@ export class Presenter {
 
   async #writeLong(exchange: Exchange, { mediaType, pretty }: Representation, list: LongList): Promise<void> {
     const how = { mediaType, pretty: pretty || exchange.isPretty };
-    const isShort = list.objects.length <= SHORT_LIST || exchange.bodies !== undefined;
-    if (isShort) return writeValue(exchange, 200, wholeOf(list), how);
+    if (list.objects.length <= SHORT_LIST) return writeValue(exchange, 200, wholeOf(list), how);
     const encoded = await encodeLong(list, how, this.#turns, () => exchange.response.destroyed);
     if (encoded === undefined) return;
     const { parts, mediaType: type } = encoded;
-    await this.#lists.write(exchange, { parts, bytes: parts.reduce((sum, { length }) => sum + length, 0) }, type);
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    if (type !== JSON_TYPE) exchange.bodies?.got({ length: bytes }, wholeOf(list));
+    await this.#lists.write(exchange, { parts, bytes }, type);
   }
 
   #tableOptions(exchange: Exchange, { asVersion }: Representation): TableOptions {
