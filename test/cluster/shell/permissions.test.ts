@@ -66,6 +66,10 @@ const AS_USER: readonly (readonly [string, string])[] = [
   ["umask 077; touch /tmp/b; mkdir /tmp/c; stat -c %a /tmp/b /tmp/c; umask; umask -S", "600\n700\n0077\nu=rwx,g=,o=\n"],
   ["umask u=rwx,g=rx,o=; umask; (umask 0; umask); umask", "0027\n0000\n0027\n"],
   ["umask 0; sh -c umask; echo hi | tee /tmp/t > /dev/null; stat -c %a /tmp/t", "0000\n666\n"],
+  [
+    "umask 77; timeout 9 touch /tmp/t1; echo | xargs touch /tmp/x1; find /tmp -name x1 -exec cp {} /tmp/f1 ';'; stat -c %a /tmp/t1 /tmp/x1 /tmp/f1",
+    "600\n600\n600\n",
+  ],
   ["umask 9", "sh: umask: illegal mode: 9\n"],
   ["echo x > /tmp/d; chmod 000 /tmp/d; cat < /tmp/d", "sh: can't open /tmp/d: Permission denied\n"],
   ["touch /tmp/d; chmod u+rwx,g=rx,o= /tmp/d; stat -c %a /tmp/d", "750\n"],

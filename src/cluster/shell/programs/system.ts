@@ -156,8 +156,24 @@ export async function runCommand(
   }
 }
 
+/** Starts a program on the process's streams. @returns its exit code if it cannot start, which is reported */
+export async function startChild(
+  self: Self,
+  argv: readonly string[],
+  { stdin = self.stdin, named = (command: string) => command } = {},
+): Promise<Process | number> {
+  const { env, cwd, umask, stdout, stderr, pid: parentPid } = self;
+  try {
+    return self.machine.spawn({ argv, env, cwd, umask, stdin, stdout, stderr, parentPid });
+  } catch (error) {
+    if (!(error instanceof SpawnError)) throw error;
+    await complain(self, `${named(error.command)}: ${spawnProblem(error)}`);
+    return error.exitCode;
+  }
+}
+
 /** Why a program cannot start, as strerror words it. */
-export function spawnProblem({ exitCode, reason }: SpawnError): string {
+function spawnProblem({ exitCode, reason }: SpawnError): string {
   return exitCode === 127 ? "No such file or directory" : reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
@@ -187,15 +203,8 @@ export async function timeout(self: Self): Promise<number> {
   if (unknown !== undefined || ms === undefined || signal === undefined || rest.length < 2) {
     return usage(self, "usage: timeout [-s SIGNAL] SECONDS COMMAND [ARG...]");
   }
-  const { stdin, stdout, stderr, cwd, pid, env: vars } = self;
-  let child: Process;
-  try {
-    child = self.machine.spawn({ argv: rest.slice(1), env: vars, cwd, stdin, stdout, stderr, parentPid: pid });
-  } catch (error) {
-    if (!(error instanceof SpawnError)) throw error;
-    await complain(self, `can't execute '${error.command}': ${spawnProblem(error)}`);
-    return error.exitCode;
-  }
+  const child = await startChild(self, rest.slice(1), { named: (command) => `can't execute '${command}'` });
+  if (typeof child === "number") return child;
   const timer = new AbortController();
   const timedOut = self.machine.clock.sleep(ms, timer.signal).then(
     () => true,
@@ -395,16 +404,16 @@ export async function watch(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+dtn:");
   if (unknown !== undefined || rest.length === 0) return usage(self, unknown ?? "usage: watch [-n SEC] [-t] PROG ARGS");
   const seconds = Math.max(0.1, Number(options.get("n") ?? "2") || 0);
-  const { stdin, stdout, stderr, env: vars, cwd, pid: parentPid, machine, signal } = self;
-  const width = terminalOf(stdout)?.size.width || 80;
+  const { machine, signal } = self;
+  const width = terminalOf(self.stdout)?.size.width || 80;
   for (;;) {
     const when = formatDate(new Date(machine.clock.now()), "%Y-%m-%d %H:%M:%S");
     const room = Math.max(0, width - when.length - 1);
     const title = `Every ${seconds.toFixed(1)}s: ${rest.join(" ")}`.slice(0, room).padEnd(room);
     const head = options.has("t") ? "" : `${title}${when}\n\n`;
     await print(self, `\x1b[H\x1b[J${head}`);
-    const argv = ["/bin/sh", "-c", rest.join(" ")];
-    await machine.spawn({ argv, env: vars, cwd, stdin, stdout, stderr, parentPid }).exited;
+    const child = await startChild(self, ["/bin/sh", "-c", rest.join(" ")]);
+    if (typeof child !== "number") await child.exited;
     await machine.clock.sleep(seconds * 1000, signal);
   }
 }

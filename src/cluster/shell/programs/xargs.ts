@@ -1,8 +1,8 @@
 import { decodeText } from "../byte-text.js";
-import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
+import { exitCodeOf, type Self } from "../process/process.js";
 import { BytesSource, readAll } from "../streams.js";
-import { complain, parseArgs, usage, warn } from "./console.js";
-import { spawnProblem } from "./system.js";
+import { parseArgs, usage, warn } from "./console.js";
+import { startChild } from "./system.js";
 
 /** The most bytes of a command's arguments. */
 const MAX_BYTES = 32_768;
@@ -23,14 +23,9 @@ export async function xargs(self: Self): Promise<number> {
     const argv =
       place === undefined ? [...command, ...batch] : command.map((word) => word.replaceAll(place, batch[0] ?? ""));
     if (options.has("t")) await warn(self, `${argv.join(" ")}\n`);
-    let child: Process;
-    try {
-      const { env, cwd, umask, stdout, stderr, pid: parentPid } = self;
-      child = self.machine.spawn({ argv, env, cwd, umask, stdin: new BytesSource(), stdout, stderr, parentPid });
-    } catch (error) {
-      if (!(error instanceof SpawnError)) throw error;
-      await complain(self, `${error.command}: ${spawnProblem(error)}`);
-      code = error.exitCode;
+    const child = await startChild(self, argv, { stdin: new BytesSource() });
+    if (typeof child === "number") {
+      code = child;
       break;
     }
     const ended = child.exited.then((status) => {

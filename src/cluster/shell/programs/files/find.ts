@@ -4,10 +4,10 @@ import { changedMode } from "../../fs/mode.js";
 import type { FileStat } from "../../fs/stat.js";
 import { runUtility } from "../../language/utilities.js";
 import { AccountNames, groupIdOf, userIdOf } from "../../process/accounts.js";
-import { exitCodeOf, type Self, SpawnError } from "../../process/process.js";
+import { exitCodeOf, type Self } from "../../process/process.js";
 import { BytesSource, CollectingSink } from "../../streams.js";
-import { complain, usage } from "../console.js";
-import { spawnProblem } from "../system.js";
+import { usage } from "../console.js";
+import { startChild } from "../system.js";
 
 /** just-bash compares the nine lowest bits of a mode. */
 const MAX_TESTS = 9;
@@ -142,13 +142,6 @@ function momentOf(path: string): number {
 }
 
 async function execute(self: Self, argv: readonly string[]): Promise<number> {
-  const { env, cwd, umask, stdin, stdout, stderr, pid: parentPid } = self;
-  try {
-    const child = self.machine.spawn({ argv, env, cwd, umask, stdin, stdout, stderr, parentPid });
-    return exitCodeOf(await child.exited);
-  } catch (error) {
-    if (!(error instanceof SpawnError)) throw error;
-    await complain(self, `${error.command}: ${spawnProblem(error)}`);
-    return error.exitCode;
-  }
+  const child = await startChild(self, argv);
+  return typeof child === "number" ? child : exitCodeOf(await child.exited);
 }
