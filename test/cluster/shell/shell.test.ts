@@ -85,6 +85,9 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   // control flow
   ["if false; then echo a; elif [ 1 -lt 2 ]; then echo b; else echo c; fi", "b\n"],
   ["for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", "1\n3\n"],
+  // words that look like assignments
+  ['for i in a=1 "b" c+=$WHO \\\n  d[0]=x; do printf "[%s]" $i; done', "[a=1][b][c+=the][lab][d[0]=x]"],
+  ["case a=b in x|a=*) echo yes;; esac; cd /tmp; echo 1 > n=1; cat < n=1; x=2 sh -c 'echo $x'", "yes\n1\n2\n"],
   [
     "i=0; while :; do i=$((i+1)); [ $i -gt 3 ] && break; echo $i; done; until [ $i -eq 0 ]; do i=$((i-1)); done; echo $i",
     "1\n2\n3\n0\n",

@@ -32,7 +32,7 @@ const PARSE_LIMIT_MS_PER_KIB = 4;
 const MAX_PARSE_ATTEMPTS = 5;
 
 function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLanguage {
-  const parseBash = bounded(parseUnbounded);
+  const parseBash = bounded((text) => parseWords(text, parseUnbounded));
   // The same `sh -c` text is parsed again and again: probes, restarts.
   const cache = new Map<string, ScriptNode>();
   const parse = (text: string): ScriptNode => {
@@ -70,6 +70,24 @@ function arithmeticOf(script: ScriptNode): ArithExpr {
   const command = script.statements[0]?.pipelines[0]?.commands[0];
   if (command?.type !== "ArithmeticCommand") throw new ShellError("arithmetic syntax error");
   return command.expression.expression;
+}
+
+/**
+ * Parses a script in which words look like assignments: `for x in a=b`, `case $1 in a=b)`, `< a=b`. just-bash's parser
+ * refuses them, but takes an escaped = for a part of a word.
+ */
+function parseWords(text: string, parse: (text: string) => ScriptNode): ScriptNode {
+  try {
+    return parse(text);
+  } catch (error) {
+    const [, line, column] = /^Parse error at (\d+):(\d+)/.exec(messageOf(error)) ?? [];
+    const lines = text.split("\n");
+    const before = lines.slice(0, Number(line) - 1).reduce((sum, one) => sum + one.length + 1, 0) + Number(column) - 1;
+    const [name] = /^\w+(?:\[\w*\])?\+?(?==)/.exec(text.slice(before)) ?? [];
+    if (line === undefined || name === undefined) throw error;
+    const equals = before + name.length;
+    return parseWords(`${text.slice(0, equals)}\\${text.slice(equals)}`, parse);
+  }
 }
 
 /**
