@@ -39,7 +39,8 @@ export async function find(self: Self): Promise<number> {
       ? stat
       : { ...stat, mode: tests.reduce((bits, test, at) => bits | (Number(test(stat)) << at), 0) };
   const stats = {
-    stat: (path: string) => (path.startsWith(MOMENT) ? { ...fs.stat("/"), mtimeMs: momentOf(path) } : fs.stat(path)),
+    stat: (path: string) =>
+      path.startsWith(MOMENT) ? { ...fs.stat("/"), mtimeMs: Number(path.slice(MOMENT.length)) } : fs.stat(path),
     lstat: (path: string) => seen(fs.lstat(path)),
   };
   const stdout = new CollectingSink();
@@ -51,23 +52,15 @@ export async function find(self: Self): Promise<number> {
     const which = Number(parts[at + 1] ?? -1);
     const path = decodeText(Buffer.from(parts[at + 2] ?? "", "latin1"));
     const { words, isForAll = false } = commands[which] ?? {};
+    const argv = words?.map((word) => word.replaceAll("{}", path));
     if (isForAll) groups[which]?.push(path);
-    else if (words !== undefined)
-      await execute(
-        self,
-        words.map((word) => word.replaceAll("{}", path)),
-      );
+    else if (argv !== undefined) await execute(self, argv);
+    await self.turn();
   }
   for (const [at, { words }] of commands.entries()) {
     const paths = groups[at] ?? [];
-    if (
-      paths.length > 0 &&
-      (await execute(
-        self,
-        words.flatMap((word) => (word === "{}" ? paths : [word])),
-      )) !== 0
-    )
-      code = 1;
+    const argv = words.flatMap((word) => (word === "{}" ? paths : [word]));
+    if (paths.length > 0 && (await execute(self, argv)) !== 0) code = 1;
   }
   return code;
 }
@@ -125,7 +118,7 @@ function typeTest(type: string): readonly string[] {
   return type === "l" ? "( ! -type f ! -type d )".split(" ") : ["-type", type];
 }
 
-/** An age is that of a file which `momentOf` finds. */
+/** An age is that of a file whose name is its modification time, Unix ms. */
 function ageTest(name: string, value: string, nowMs: number): readonly string[] {
   const [, sign, count] = /^([-+]?)(\d+)$/.exec(value) ?? [];
   const unitMs = AGE_UNITS_MS[name];
@@ -134,11 +127,6 @@ function ageTest(name: string, value: string, nowMs: number): readonly string[] 
   if (sign === "-") return younger(Number(count));
   const older = ["(", "!", ...younger(Number(count) + (sign === "+" ? 1 : 0))];
   return [...older, ...(sign === "+" ? [] : younger(Number(count) + 1)), ")"];
-}
-
-/** The modification time of a path of `ageTest`, Unix ms. */
-function momentOf(path: string): number {
-  return Number(path.slice(MOMENT.length));
 }
 
 async function execute(self: Self, argv: readonly string[]): Promise<number> {
