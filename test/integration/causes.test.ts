@@ -66,6 +66,13 @@ describe("the last step of a window's story follows from the key, or from what t
     ["pod-worker", /is up, and/, "p", "create a pod through the API", /ContainerStarted /],
     [
       "static-pod",
+      /create the mirror pod /,
+      "m",
+      "delete the newest mirror pod through the API",
+      /(?:create the mirror pod [\s\S]*){2}/,
+    ],
+    [
+      "static-pod",
       /is up, and[\s\S]*ContainerStarted|ContainerStarted[\s\S]*is up, and/,
       "r",
       "REMOVE from file: ",

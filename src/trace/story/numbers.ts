@@ -19,7 +19,7 @@ export function numberSteps(trace: Trace, rule: StoryRule): void {
     if (begun !== undefined) {
       isTelling = true;
       texts.clear();
-      if (begun.first !== undefined && begun.first !== event) texts.add("the step before");
+      if (begun.first !== undefined && begun.first !== event) texts.add("before");
     }
     if (event.kind === "step") before = event;
     if (!isTelling || rule.roleOf?.(event) !== "step" || texts.has(text) || texts.size === MAX_STEPS) return undefined;
