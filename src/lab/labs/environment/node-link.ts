@@ -41,7 +41,7 @@ export class NodeLink implements AsyncDisposable {
   cut(how: (typeof CUTS)[number]): void {
     this.#cut = how;
     for (const [near, far] of this.#connections) {
-      if (how === "refuse") near.destroy();
+      if (how === "refuse") this.#end(near);
       else for (const socket of [near, far]) socket?.unpipe().pause();
     }
   }

@@ -81,8 +81,13 @@ test("a link that drops everything keeps its connections, and passes on what wai
     assert.equal(before.socket.destroyed || during.socket.destroyed, false);
     link.mend();
     await expect.poll(() => [before.got, during.got]).toEqual([["got one", "got two"], ["got three"]]);
+    // The server keeps the connection of a client that has left unseen, until the link ends it.
+    link.cut("drop");
+    before.socket.destroy();
+    await once(before.socket, "close");
     link.cut("refuse");
-    await expect.poll(() => before.socket.closed && during.socket.closed).toBe(true);
+    await expect.poll(() => during.socket.closed).toBe(true);
+    await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
   } finally {
     server.close();
   }
