@@ -106,9 +106,9 @@ function numbersOf(graph: TraceGraph): string[] {
 
 /** What happens inside an actor. The stages of a request are the API server's. */
 const INSIDE = [
-  /^checks whether this node needs|^starts the kubelet|^falls silent|falls silent: no more|: delete it in \d+ s$/,
+  /^checks whether this node needs|^starts the kubelet|^falls silent|falls silent: no more|plans to delete pod \S+ in \d+ s$/,
   /private key|certificate request|^wraps it|^stores key|^writes |the token .*means/,
-  /^chooses |^(?:syncs|ends|cleans up after) pod |^has |^decides: |^runs |^PLEG sees |^counts |^container \S+ has ended/,
+  /^chooses |^(?:syncs|ends|cleans up after) pod |^has |^decides: |^runs |^PLEG sees |^counts |^sees that container \S+ has ended/,
   /^reads the log|^serves | may (?:create|get) nodes\//,
 ];
 
