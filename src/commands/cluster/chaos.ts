@@ -31,7 +31,7 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
   ).action(() => list(context));
   const schema = chaos.command("schema").description("print the JSON schema of scenario files, for editors");
   schema.action(async () => {
-    const { scenarioSchema } = await import("../../lab/chaos/scenario.js");
+    const { scenarioSchema } = await import("../../lab/chaos/json-schema.js");
     const json = scenarioSchema();
     context.print({ text: JSON.stringify(json, null, 2), json });
   });

@@ -6,6 +6,7 @@ import { LabError, messageOf } from "../../util/errors.js";
 import { sayIn } from "../../util/i18n/catalogue.js";
 import { nearest } from "../../util/text/nearest.js";
 import { injectionProblems } from "../labs/format/injection-names.js";
+import { ARGUMENTS_OF_FAULTS } from "./arguments-schema.js";
 import { FAULTS } from "./faults.js";
 
 const duration = z.string("expected a duration such as 30s").transform((text, { addIssue }) => {
@@ -39,6 +40,7 @@ const fault = z
     with: z.record(z.string(), argument).default({}).describe("the fault's arguments"),
     for: duration.optional().describe("then the fault is taken back; without it, it stays"),
   })
+  .meta({ allOf: ARGUMENTS_OF_FAULTS })
   .superRefine((entry, { addIssue }) => {
     const known = FAULTS[entry.fault];
     const add = (path: string, message: string) => addIssue({ code: "custom", path: [path], message });
@@ -59,7 +61,8 @@ const expectation = z.strictObject({
   never: z.boolean().default(false).describe("the condition must not be met in that time"),
 });
 
-const scenario = z.strictObject({
+/** What a file may hold. */
+export const SCENARIO = z.strictObject({
   title: z.string().min(1),
   nodes: z.number().int().min(1).max(10).default(1).describe("named node-1, node-2, ..."),
   objects: z
@@ -77,13 +80,7 @@ const scenario = z.strictObject({
 });
 
 /** Objects, faults and expectations. Times are ms of the cluster's clock, from the moment when the objects exist. */
-export type Scenario = z.infer<typeof scenario>;
-
-/** The JSON schema of scenario files, by which editors complete and check them. */
-export function scenarioSchema(): Readonly<Record<string, unknown>> {
-  const schema = z.toJSONSchema(scenario, { io: "input" });
-  return { ...schema, title: "A scenario of kubelab chaos" };
-}
+export type Scenario = z.infer<typeof SCENARIO>;
 
 /** @param file its name, for messages @throws LabError BAD_FILE with a line for each wrong field */
 export function parseScenario(text: string, file: string): Scenario {
@@ -95,7 +92,7 @@ export function parseScenario(text: string, file: string): Scenario {
     throw bad(messageOf(error));
   }
   if (documents.length !== 1) throw bad("expected one YAML document");
-  const { data, error } = scenario.safeParse(documents[0]);
+  const { data, error } = SCENARIO.safeParse(documents[0]);
   if (data !== undefined) return data;
   throw bad((error?.issues ?? []).map((issue) => problemOf(issue)).join("\n"));
 }

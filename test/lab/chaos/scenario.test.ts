@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { FAULTS } from "../../../src/lab/chaos/faults.js";
+import { scenarioSchema } from "../../../src/lab/chaos/json-schema.js";
 import { openScenario, readyScenarios } from "../../../src/lab/chaos/library.js";
-import { parseScenario, scenarioSchema } from "../../../src/lab/chaos/scenario.js";
+import { parseScenario } from "../../../src/lab/chaos/scenario.js";
 import { injectionProblems } from "../../../src/lab/labs/format/injection-names.js";
 import { sayIn } from "../../../src/util/i18n/catalogue.js";
 
@@ -69,6 +70,22 @@ test("the schema has each field of a file, and the names of the faults", () => {
     properties: { fault: { enum: Object.keys(FAULTS) }, for: { type: "string" } },
     required: ["when", "fault"],
     additionalProperties: false,
+    allOf: expect.arrayContaining([
+      {
+        if: { properties: { fault: { const: "pull-fault" } } },
+        // biome-ignore lint/suspicious/noThenProperty: the schema's own word
+        then: {
+          properties: {
+            with: expect.objectContaining({
+              properties: { node: { type: "string" }, image: { type: "string" }, how: { enum: expect.any(Array) } },
+              additionalProperties: false,
+              required: ["image"],
+            }),
+          },
+          required: ["with"],
+        },
+      },
+    ]),
   });
 });
 
