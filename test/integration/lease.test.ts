@@ -58,7 +58,7 @@ suiteNeeding(["kubectl"], "kubelab lease on a running cluster", () => {
     const { lapse } = JSON.parse(stdout) as { lapse: { taints: string[] } };
     assert.deepEqual(lapse.taints, ["node.kubernetes.io/unreachable:NoSchedule"]);
     const text = stderr.replace(/\s+/g, " ");
-    assert.match(text, /the node lifecycle controller set Ready of n1 to Unknown/);
+    assert.match(text, /set Ready of node n1 to Unknown/);
     assert.match(text, /gets no NoExecute taint, and nothing is evicted no node is Ready/);
     assert.match(text, /Node\/n1 NodeNotReady/);
     assert.equal(readyOf("n1"), "Unknown");

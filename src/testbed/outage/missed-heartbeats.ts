@@ -2,6 +2,7 @@ import type { KubeList } from "../../staging/apimachinery/api/meta.js";
 import { type NodeObject, nodeCondition, taintText } from "../../staging/apimachinery/api/node.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { collectionPath, NODES } from "../../staging/client-go/rest/paths.js";
+import type { TraceEvent } from "../../trace/events.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
@@ -84,9 +85,12 @@ async function watchReaction(
   const limitMs = graceMs + 12 * monitorMs;
   await countdown(deps, options, graceMs, limitMs, signal);
   const unknownAfterSeconds = Math.round((clock.now() - silentSinceMs) / SECOND);
-  if (options.explain) explainUnknown(trace, options, unknownAfterSeconds);
-  const hasNoExecute = await waitForNoExecute(deps, options, 3 * monitorMs, signal);
-  const pods = hasNoExecute ? await watchEvictions(deps, options, signal) : [];
+  const unknown = options.explain ? explainUnknown(trace, options, unknownAfterSeconds) : undefined;
+  const pods = await trace.because({ causedBy: unknown?.id }, async () => {
+    const tainted = await waitForNoExecute(deps, options, 3 * monitorMs, signal);
+    if (tainted === undefined) return [];
+    return await trace.because({ causedBy: tainted.fact?.id }, () => watchEvictions(deps, options, signal));
+  });
   return { unknownAfterSeconds, taints: taintsOf(observer.view.node).map(taintText), pods };
 }
 
@@ -137,11 +141,11 @@ async function countdown(
 
 const EMPTY_NODE: NodeObject = { apiVersion: "v1", kind: "Node", metadata: {} };
 
-function explainUnknown(trace: Trace, { nodeName, kubeVersion }: MissedHeartbeatsOptions, seconds: number): void {
-  trace.emit(
+function explainUnknown(trace: Trace, { nodeName, kubeVersion }: MissedHeartbeatsOptions, seconds: number): TraceEvent {
+  return trace.emit(
     {
       kind: "decision",
-      what: `the node lifecycle controller set Ready of ${nodeName} to Unknown`,
+      what: `set Ready of node ${nodeName} to Unknown`,
       why: `the node has sent no renewal and no status for ${seconds} s`,
       constants: constantsFor(kubeVersion, "nodeMonitorGracePeriod", "nodeMonitorPeriod"),
       upstream: { file: FILE, func: "tryUpdateNodeHealth" },
@@ -150,13 +154,13 @@ function explainUnknown(trace: Trace, { nodeName, kubeVersion }: MissedHeartbeat
   );
 }
 
-/** @returns false if the taint never comes: the controller evicts no pods while no node of the zone is healthy */
+/** @returns the fact that explains the taint, if one does; undefined if the taint never comes: the controller evicts no pods while no node of the zone is healthy */
 async function waitForNoExecute(
   deps: MissedHeartbeatsDeps,
   { nodeName, kubeVersion, explain }: MissedHeartbeatsOptions,
   leastMs: number,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<{ readonly fact?: TraceEvent } | undefined> {
   const { observer, clock, trace, client } = deps;
   const patienceMs = patience(clock, leastMs);
   const isThere = () => taintsOf(observer.view.node).some(({ effect }) => effect === "NoExecute");
@@ -169,14 +173,12 @@ async function waitForNoExecute(
   await Promise.all([seen, late]);
   signal.throwIfAborted();
   if (isThere()) {
-    if (explain) {
-      const what = `the node lifecycle controller tainted ${nodeName} NoExecute: its pods' toleration times run from now`;
-      const why = "a queue of its own, checked every 100 ms and limited in rate, does this after the conditions";
-      const constants = constantsFor(kubeVersion, "nodeEvictionRate", "nodeEvictionPeriod");
-      const upstream = { file: FILE, func: "doNoExecuteTaintingPass" };
-      trace.emit({ kind: "decision", what, why, constants, upstream }, { actor: "controller" });
-    }
-    return true;
+    if (!explain) return {};
+    const what = `taint node ${nodeName} NoExecute: its pods' toleration times run from now`;
+    const why = "a queue of its own, checked every 100 ms and limited in rate, does this after the conditions";
+    const constants = constantsFor(kubeVersion, "nodeEvictionRate", "nodeEvictionPeriod");
+    const upstream = { file: FILE, func: "doNoExecuteTaintingPass" };
+    return { fact: trace.emit({ kind: "decision", what, why, constants, upstream }, { actor: "controller" }) };
   }
   const nodes = await client.expect<KubeList<NodeObject>>({ method: "GET", path: collectionPath(NODES), signal });
   const healthy = nodes.items.filter((node) => nodeCondition(node, "Ready")?.status === "True").length;
@@ -193,7 +195,7 @@ async function waitForNoExecute(
     },
     { actor: "controller" },
   );
-  return false;
+  return undefined;
 }
 
 async function watchEvictions(
@@ -206,14 +208,21 @@ async function watchEvictions(
   const taints = taintsOf(observer.view.node);
   const timers = [...observer.view.pods].map(([podKey, pod]) => timerOf(podKey, pod, taints, clock.now()));
   for (const { pod, dueMs, seconds } of options.explain ? timers : []) {
-    const due = dueMs === undefined ? "never" : `at ${new Date(dueMs).toISOString().slice(11, 19)}`;
+    const due = dueMs === undefined ? undefined : new Date(dueMs).toISOString().slice(11, 19);
     const why = seconds === undefined ? "it tolerates the taint forever" : `it tolerates the taint for ${seconds} s`;
     const constants = constantsFor(kubeVersion, "defaultUnreachableTolerationSeconds");
     const upstream = { file: TAINT_MANAGER, func: "processPodOnNode" };
-    trace.emit(
-      { kind: "decision", what: `pod ${pod} is evicted ${due}`, why, constants, upstream },
+    const { id } = trace.emit(
+      {
+        kind: "decision",
+        what: due === undefined ? `let pod ${pod} stay` : `plan the eviction of pod ${pod} at ${due}`,
+        why,
+        constants,
+        upstream,
+      },
       { actor: "controller" },
     );
+    observer.expectEviction(pod, id);
   }
   if (timers.length === 0) {
     trace.emit(

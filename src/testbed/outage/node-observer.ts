@@ -50,6 +50,8 @@ export class NodeObserver {
   #node: NodeObject | undefined;
   readonly #pods = new Map<string, PodObject>();
   readonly #evicted = new Set<string>();
+  /** by `namespace/name`: the fact that announced the eviction */
+  readonly #announced = new Map<string, string>();
   #waiters: (() => void)[] = [];
 
   /**
@@ -111,6 +113,11 @@ export class NodeObserver {
     }
   }
 
+  /** What is seen of the pod's end then has this fact as its cause: controllers in another process do not tell theirs. */
+  expectEviction(podKey: string, causedBy: string): void {
+    this.#announced.set(podKey, causedBy);
+  }
+
   #wake(): void {
     for (const wake of this.#waiters.splice(0)) wake();
   }
@@ -158,7 +165,8 @@ export class NodeObserver {
     if (deletionTimestamp !== undefined && before.metadata.deletionTimestamp === undefined) {
       this.#evicted.add(podKey);
       const to = `${deletionTimestamp}; it stays until its node says that it has ended`;
-      this.#state(`Pod ${podKey}`, "deletionTimestamp", to);
+      const causedBy = this.#announced.get(podKey);
+      this.deps.trace.because({ causedBy }, () => this.#state(`Pod ${podKey}`, "deletionTimestamp", to));
     }
   }
 

@@ -70,6 +70,7 @@ test("what changes is reported, what was there before is not", async () => {
   const running = observer.run(stop.signal);
   await settle(6);
   assert.deepEqual(events, []);
+  observer.expectEviction("default/p", "announced");
   const watchOf = (end: string) => client.watches.find(({ path }) => path.endsWith(end))?.queue;
   const gone = observer.until((view) => view.evicted.has("default/p"), stop.signal);
   watchOf("nodes")?.push({ type: "MODIFIED", object: node("Unknown", [noExecute], "2"), causedBy: "seen" });
@@ -102,7 +103,7 @@ test("what changes is reported, what was there before is not", async () => {
   );
   assert.deepEqual(
     only(events, "state").map(({ causedBy }) => causedBy),
-    ["seen", "seen", undefined],
+    ["seen", "seen", "announced"],
   );
   assert.deepEqual(
     only(events, "event").map(({ reason, object }) => [reason, object]),
