@@ -3,7 +3,6 @@ import type { Progress } from "../../../lab/labs/progress/progress.js";
 import { defined } from "../../../util/defined.js";
 import { columnsOf } from "../../cli/width.js";
 import type { LearnContext } from "../context.js";
-import { jsonReport, junitReport, wordReport } from "../report.js";
 import { type Fit, labTable } from "../standing.js";
 
 /** kubelab's labs, and those of the learner's own that were begun. */
@@ -31,7 +30,7 @@ export async function listLabs(env: LearnContext, asJson: boolean): Promise<void
   const labs = await knownLabs(env, progress);
   const { stdout } = context.streams;
   const text = asJson
-    ? JSON.stringify(jsonReport(labs, progress), null, 2)
+    ? JSON.stringify((await import("../report.js")).jsonReport(labs, progress), null, 2)
     : labTable(labs, progress, env, terminalFit(env));
   stdout.write(`${text}\n`);
 }
@@ -43,6 +42,7 @@ export async function report(env: LearnContext, format: ReportFormat): Promise<v
   const { store, context, say } = env;
   const progress = await store.load();
   const summaries = await knownLabs(env, progress);
+  const { jsonReport, junitReport, wordReport } = await import("../report.js");
   const texts: Record<ReportFormat, () => string> = {
     words: () =>
       wordReport(summaries, progress, say, { ...defined({ columns: terminalColumns(env) }), nowMs: env.wall.now() }),
