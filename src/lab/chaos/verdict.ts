@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
-import { openCondition, parseCondition, pathOfObject } from "../../testbed/time/condition.js";
+import { DELETED, isState, openCondition, parseCondition, pathOfObject } from "../../testbed/time/condition.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { ownText } from "../../trace/story/step.js";
 import type { TraceSink } from "../../trace/trace.js";
@@ -26,6 +26,8 @@ export class Watch implements Disposable {
   /** when it was first met */
   metMs: number | undefined;
   fact: string | undefined;
+  /** the facts before the last look; undefined before the first */
+  #seen: number | undefined;
 
   constructor(
     readonly text: string,
@@ -45,9 +47,14 @@ export class Watch implements Disposable {
       { client: this.deps.client, trace: tracesOf(this.deps.facts) },
       this.fromMs,
     );
+    const { facts } = this.deps;
+    const before = this.#seen;
+    this.#seen = facts.count;
     if (!(await this.#condition.test(signal).catch(notWhileDown))) return;
     this.metMs = nowMs;
-    const found = this.deps.facts.since().findLast(decides(this.text));
+    // The first that met it since it was not met; what was met from the start, the last one wrote.
+    const news = before === undefined ? undefined : facts.since(before).find(decides(this.text));
+    const found = news ?? facts.since().findLast(decides(this.text));
     if (found !== undefined) this.fact = ownText(found);
   }
 
@@ -71,8 +78,14 @@ function decides(condition: string): (event: TraceEvent) => boolean {
   return (event) => {
     if (event.kind !== "request" || event.method === "GET" || event.status === undefined || event.status >= 300)
       return false;
-    return event.path.split("?")[0]?.replace(/\/status$/, "") === path;
+    const { responseBody: body } = event;
+    return event.path.split("?")[0]?.replace(/\/status$/, "") === path && (body === undefined || isMet(parsed, body));
   };
+}
+
+function isMet(parsed: Parameters<typeof isState>[0], body: unknown): boolean {
+  // The answer to a deletion is the object before it, or a Status.
+  return parsed.state === DELETED || ((body as { status?: unknown }).status instanceof Object && isState(parsed, body));
 }
 
 /** @param startMs of the scenario, Unix ms */

@@ -22,7 +22,8 @@ type Parsed =
   | { readonly kind: "event"; readonly text: string }
   | { readonly kind: "fact"; readonly text: string };
 
-const DELETED = "Deleted";
+/** The state of a pod or node that is not there. */
+export const DELETED = "Deleted";
 const NODE_STATES = ["Ready", "NotReady", "Unknown", DELETED];
 const FORMS = "pod/NAME=STATE, pod/NAMESPACE/NAME=STATE, node/NAME=STATE, event=REASON or fact=TEXT";
 
@@ -79,10 +80,14 @@ export function pathOfObject(parsed: ObjectState): string {
 async function isIn(client: KubeClient, parsed: ObjectState, signal: AbortSignal): Promise<boolean> {
   const { status, body } = await client.request({ method: "GET", path: pathOfObject(parsed), signal });
   if (status === 404) return parsed.state === DELETED;
-  if (status !== 200) return false;
+  return status === 200 && isState(parsed, body);
+}
+
+/** Whether an object, as the API server answers it, has the state of a condition. */
+export function isState(parsed: ObjectState, object: unknown): boolean {
   return parsed.kind === "pod"
-    ? podStates(body as V1Pod).includes(parsed.state)
-    : nodeState(body as NodeObject) === parsed.state;
+    ? podStates(object as V1Pod).includes(parsed.state)
+    : nodeState(object as NodeObject) === parsed.state;
 }
 
 /** Its phase, the reasons of its containers, and Ready. */

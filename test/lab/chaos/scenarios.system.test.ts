@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { readyScenarios } from "../../../src/lab/chaos/library.js";
-import { runCliProcess } from "../../support/cli-process.js";
 import { runInProcess } from "../../support/run-cli.js";
 import { expectThatAllHold } from "../../support/run-scenario.js";
 
@@ -12,13 +11,6 @@ const RUNS = (await readyScenarios()).map(({ name }) => name);
 const home = mkdtempSync(join(tmpdir(), "kubelab-test-"));
 
 test.each(RUNS)("%s: every expectation holds", { timeout: 240_000 }, (name) => expectThatAllHold(home, name, 1));
-
-test("a seed gives the same verdict twice: times, and the facts that decided", { timeout: 240_000 }, async () => {
-  const verdict = async () => (await runCliProcess(home, "chaos", "run", "node-partition", "--seed", "3")).stdout;
-  const first = await verdict();
-  expect(first).toContain("every expectation holds");
-  expect(await verdict()).toBe(first);
-});
 
 test("--junit: a case per expectation; what never happened is a failure", { timeout: 120_000 }, async () => {
   const file = resolve(import.meta.dirname, "never.yaml");
