@@ -69,7 +69,7 @@ test("the steps of a request are a result: in a pipe English, but for --lang; JS
     [0, 0, 0],
   );
   assert.match(pipe.stdout, /^GET \/version: 200 in [\d.]+ s, \d+ steps\n/);
-  assert.match(chinese.stdout, /^GET \/version: 200 用时 [\d.]+ s，\d+ 步\n[\s\S]* filter .*身份是 /);
+  assert.match(chinese.stdout, /^GET \/version: 200 用时 [\d.]+ s，\d+ 步\n[\s\S]* filter .*认出客户端是 /);
   assert.deepEqual(
     [pipe, json].map(({ stdout }) => CHINESE.test(stdout)),
     [false, false],

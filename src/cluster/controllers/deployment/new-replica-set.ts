@@ -5,6 +5,7 @@ import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../staging/apimachinery/semantic-equality.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
+import { counted } from "../../../util/text/counted.js";
 import type { ReplicaSet } from "../replicaset/replica-set-utils.js";
 import { computeHash } from "../support/compute-hash.js";
 import { controllerOf, newControllerRef } from "../support/controller-ref.js";
@@ -81,7 +82,7 @@ export async function createNewReplicaSet(
   const revision = maxRevision(oldSets) + 1n;
   const wanted = newReplicaSet(pass, oldSets, revision);
   const size = replicasOf(wanted);
-  const what = `create ReplicaSet ${keyOf(wanted)} with ${size} replicas as revision ${revision}`;
+  const what = `create ReplicaSet ${keyOf(wanted)} with ${counted(size, "replica")} as revision ${revision}`;
   const why =
     oldSets.length === 0
       ? `Deployment ${pass.key} has none`

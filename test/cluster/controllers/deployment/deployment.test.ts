@@ -226,7 +226,7 @@ const table: readonly Row[] = [
         .map((one) => one.replace(/web-\w+/, "web-x"));
     },
     [
-      "create ReplicaSet default/web-x with 1 replicas as revision 2: none of the 1 ReplicaSets of Deployment default/web has its template",
+      "create ReplicaSet default/web-x with 1 replica as revision 2: none of the 1 ReplicaSets of Deployment default/web has its template",
       "scale down ReplicaSet default/web-x from 3 to 2: 4 pods are available, and 3 must be",
     ],
   ],
