@@ -31,6 +31,12 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
     assert.deepEqual([complaints, [...hosts]], [[], [new URL(url).host]]);
   });
 
+  test("pleg: the next timer is the kubelet's", async () => {
+    const { url } = await suite.startLive("pleg");
+    const { page } = await suite.open(url, { width: 1400, height: 900 });
+    await page.getByRole("region", { name: "The next timers" }).getByText("kubelet node-1: relist").waitFor();
+  });
+
   test("pod-worker: a page that is opened late has the whole run, what a key causes, and the end", async () => {
     const { command, url } = await suite.startLive("pod-worker");
     await command.says(/is up, (and)/);

@@ -9,6 +9,7 @@ import { tellStory } from "../../trace/story/teller.js";
 import { traceOfNode } from "../../trace/view.js";
 import { SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
+import { OwnedClock } from "../../util/owned-clock.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
@@ -72,7 +73,8 @@ async function runPleg(context: CliContext, options: PlegCommandOptions): Promis
   const period = defined({ relistPeriodMs: relistPeriod });
   let keys: LabKeys | undefined;
   const causeOf = (id: string) => keys?.causeOf(id);
-  const pleg = new Pleg({ service, clock, trace, causeOf }, { kubeVersion, evented, ...period });
+  const owned = new OwnedClock(clock, `kubelet ${NODE_NAME}`);
+  const pleg = new Pleg({ service, clock: owned, trace, causeOf }, { kubeVersion, evented, ...period });
   const startMs = clock.now();
   using _story = tellStory(trace, keysRule("the first relist"));
   const watch = async () => {

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterEach, test } from "vitest";
+import type { Fact } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { factLine } from "../../../src/trace/ui/facts.js";
 import { LiveServer } from "../../../src/trace/ui/live-server.js";
@@ -282,4 +283,38 @@ browserSuite([], "the page of a running command", (suite) => {
       assert.deepEqual(await page.evaluate(`(${FITS})()`), { isScrolled: false, outside: [] });
     });
   }
+
+  test("on a wide page of a story, state tables, details and the next timers lie below one another", async () => {
+    const live = await LiveServer.open({ port: 0, clock: new SystemClock() });
+    open.push(live);
+    const trace = new Trace(new FakeClock());
+    trace.addSink(live);
+    const relist = {
+      kind: "step",
+      title: "Relist 1",
+      upstream: { file: "pkg/kubelet/pleg/generic.go", func: "relist" },
+    };
+    const { id: fact } = trace.emit(relist as Fact, { actor: "kubelet" });
+    trace.emit({ kind: "story", title: "the first relist", steps: [{ fact, text: "relists" }] }, { actor: "user" });
+    const timers = Array.from({ length: 8 }, (_, i) => ({
+      dueMs: i,
+      who: `kubelet n${i}`,
+      what: "relist",
+      setBy: "x",
+    }));
+    live.present({
+      tables: () => [{ title: "Leases", columns: ["node", "renewed"], rows: [["n1", "now"]] }],
+      future: () => ({ nowMs: 0, isPaused: false, timers }),
+    });
+    const { page } = await suite.open(live.url, { width: 1400, height: 900 });
+    await page.getByRole("region", { name: "The next timers" }).waitFor();
+    await page.getByRole("cell", { name: "n1" }).waitFor();
+    await page.locator(".stage.chaptered").waitFor();
+    const boxes = await page
+      .locator(".below .timeline, .below .states, .below .details, .below .future")
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })));
+    assert.equal(boxes.length, 4);
+    for (const [i, { top }] of boxes.entries())
+      assert.ok(i === 0 || top >= (boxes[i - 1]?.bottom ?? 0) - 1, JSON.stringify(boxes));
+  });
 });

@@ -77,7 +77,7 @@ export function App({ state, live }: AppProps) {
           <Player state={state} />
           <div class="below">
             {isStory && <Timeline state={state} />}
-            {isStory && live !== undefined && <Future live={live} />}
+            {!hasStage && live !== undefined && <Future live={live} />}
             {hasStage && lab === undefined && side}
           </div>
         </div>
@@ -105,13 +105,14 @@ function Footer({ state }: { readonly state: PageState }) {
   );
 }
 
-/** The selected step, or else the state of the running command, comes first. */
+/** The selected step, or else the state of the running command, comes first; on a wide page of a story, its timers come last. */
 function Side({ state, live }: AppProps) {
   const parts = [<Details key="details" state={state} />];
   if (live !== undefined) {
     const tables = <StateTables key="tables" live={live} />;
     if (state.selected.value === undefined) parts.unshift(tables);
     else parts.push(tables);
+    if (state.view.value === "story" && !isNarrow.value) parts.push(<Future key="future" live={live} />);
   }
   return <div class="side">{parts}</div>;
 }
