@@ -38,7 +38,8 @@ export function keysRule(start: string): StoryRule {
       const title = actionOf(event);
       if (title !== undefined) {
         phase = "keys";
-        return { title };
+        // Nothing need follow from a key.
+        return { title, isAtOnce: true };
       }
       if (phase !== "before" || !isStart(event)) return undefined;
       phase = "start";

@@ -9,12 +9,13 @@ import { storyStep } from "./step.js";
 export interface StoryRule {
   /**
    * @param chain returns what led to the fact, from its beginning
-   * @returns the title of the story that begins with the fact, or with an earlier one of the chain; undefined: none begins
+   * @returns the title of the story that begins with the fact, or with an earlier one of the chain; undefined: none begins. The first
+   * step of a story that is told at once waits for no decision in it
    */
   begins(
     event: TraceEvent,
     chain: () => readonly TraceEvent[],
-  ): { title: string; first?: TraceEvent | undefined } | undefined;
+  ): { title: string; first?: TraceEvent | undefined; isAtOnce?: boolean } | undefined;
   /** Whether a fact without a cause belongs to the story that is told. Default: none does. */
   joins?(event: TraceEvent): boolean;
   /** default: what an object's life consists of */
@@ -116,6 +117,7 @@ class StoryTeller implements TraceSink {
     for (const one of chain.slice(Math.max(0, from))) Object.assign(one, { story: this.#telling, isTold: false });
     const first = chain[Math.max(0, from)];
     if (first !== undefined) this.#add(first);
+    if (begun.isAtOnce === true) this.#tellSoon();
   }
 
   /** Tells a step, and before it the links that lead to it. */

@@ -42,3 +42,14 @@ test("a window without a key tells its start; the first key begins another story
     "add a pod: adds a pod",
   ]);
 });
+
+test("a key's story is told at once, also if nothing follows from it", async () => {
+  const { trace, events } = recordingTrace(new FakeClock());
+  using _story = tellStory(trace, keysRule("the first relist"));
+  for (const title of ["let lists hang, or not", "let lists hang, or not", "cut the event stream"]) {
+    trace.emit({ kind: "step", title }, { actor: "user", level: KEY_LEVEL });
+    await Promise.resolve();
+    const last = events.at(-1);
+    assert.ok(last?.kind === "story" && last.title.startsWith(title), JSON.stringify(last));
+  }
+});
