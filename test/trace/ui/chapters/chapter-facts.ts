@@ -397,6 +397,36 @@ export const twoNodesFacts = (): TraceEvent[] =>
     ]),
   );
 
+/** The last renewal of a node: the request is answered before the kubelet reports the new time. */
+export const renewalFacts = (): TraceEvent[] =>
+  record("lease", [
+    ["kubelet", state("Lease node-1", "renewTime", "2026-01-01T00:00:00Z (created)"), at(0, NODE)],
+    [
+      "kubelet",
+      request(
+        "PUT",
+        "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/node-1?timeout=10s",
+        "certificate",
+        {
+          requestBody: { kind: "Lease", spec: { renewTime: "2026-01-01T00:00:20.000000Z" } },
+        },
+      ),
+      at(21, NODE),
+    ],
+    ["kubelet", state("Lease node-1", "renewTime", "2026-01-01T00:00:20.000000Z"), at(22, NODE)],
+    [
+      "kubelet",
+      decision(
+        "node-1 falls silent: no more renewals, no more status",
+        "by the clock",
+        LIFECYCLE,
+        "monitorNodeHealth",
+        GRACE,
+      ),
+      at(23, NODE),
+    ],
+  ]);
+
 /** A node renews its Lease and falls silent; after 40 s it is Unknown and tainted, and a pod leaves. */
 export const leaseFacts = (): TraceEvent[] =>
   record("lease", [

@@ -17,6 +17,7 @@ import {
   leaseFacts,
   plegFacts,
   podWorkerFacts,
+  renewalFacts,
   requestFacts,
   schedulerFacts,
   twoNodesFacts,
@@ -298,6 +299,14 @@ test("the Lease chapter shows the node that joined last, not the one that was th
     [5, "* node atlas renews its Lease | Lease renewed 5 s ago"],
   ] as const)
     assert.deepEqual(pictureOf("lease", twoNodesFacts(), count), [line], `after ${count}`);
+});
+
+test("the Lease chapter at a renewal's request has the time that it was renewed to", () => {
+  const [left, node] = pictureOf("lease", renewalFacts(), 2);
+  assert.deepEqual(
+    [left, node],
+    ["39 of 40: 39 s of 40 s are left", "* node node-1 renews its Lease | Lease renewed 1 s ago"],
+  );
 });
 
 test.each(pictures)("chapter %s: its picture at each moment", (id, facts, moments) => {

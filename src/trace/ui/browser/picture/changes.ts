@@ -48,7 +48,7 @@ const SCHEDULED = /^Successfully assigned \S+ to (\S+)$/;
 export function changesOf(event: TraceEvent, bodies?: string): readonly ClusterChange[] {
   switch (event.kind) {
     case "request":
-      return bodies === undefined ? [] : nodeNameOf(event, bodies);
+      return bodies === undefined ? [] : [...nodeNameOf(event, bodies), ...renewalOf(event, bodies)];
     case "state":
       return stateChanges(event);
     case "watch":
@@ -84,6 +84,14 @@ function nodeNameOf({ method, path }: FactOf<"request">, bodies: string): Cluste
   return typeof name === "string" && typeof node === "string"
     ? [{ part: "pod", pod: `${namespace}/${name}`, node }]
     : [];
+}
+
+/** An answered renewal: the kubelet reports it only after the answer. */
+function renewalOf({ method, path, status }: FactOf<"request">, bodies: string): ClusterChange[] {
+  if (method !== "PUT" || status !== 200) return [];
+  const node = /\/kube-node-lease\/leases\/([^/?]+)(?:\?|$)/.exec(path)?.[1];
+  const renewTime = /"renewTime":"([^"]+)"/.exec(bodies)?.[1];
+  return node !== undefined && renewTime !== undefined ? [{ part: "node", node, renewTime }] : [];
 }
 
 type FactOf<Kind> = Extract<TraceEvent, { readonly kind: Kind }>;
