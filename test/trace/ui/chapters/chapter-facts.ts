@@ -476,6 +476,16 @@ export const leaseFacts = (): TraceEvent[] =>
     ],
     [
       "controller",
+      decision(
+        "pod default/patient on node node-1: delete it in 300 s",
+        "it tolerates the node's NoExecute taints that long",
+        "pkg/controller/tainteviction/taint_eviction.go",
+        "processPodOnNode",
+      ),
+      at(43, { pod: "default/patient" }),
+    ],
+    [
+      "controller",
       {
         kind: "event",
         type: "Normal",

@@ -320,3 +320,13 @@ test("cluster: counts what the API server stores, and names the controllers that
   assert.deepEqual([...controllers], ["csrsigning"]);
   assert.deepEqual([...actors], ["apiserver", "controller", "scheduler"]);
 });
+
+test("a pod is marked for deletion until a new one has its name", () => {
+  const marked = ["apiserver", {}, state("Pod default/web", "deletionTimestamp", "2026-01-01T00:00:30Z")] as const;
+  const isMarked = (...facts: readonly Short[]) => clusterOf(facts).pods.get("default/web")?.isMarked;
+  const created = stored("pods default/web");
+  assert.deepEqual(
+    [isMarked(created), isMarked(created, marked), isMarked(created, marked, created)],
+    [false, true, false],
+  );
+});

@@ -176,6 +176,7 @@ const pod = (fields: Partial<Pod>, ...containers: Container[]): Pod => ({
   worker: "syncing",
   sandbox: { runtime: "ready" },
   warning: undefined,
+  isMarked: false,
   ...fields,
   containers: new Map(containers.map((one) => [one.name, one])),
 });
@@ -194,6 +195,7 @@ const statuses: readonly (readonly [seen: { tone: string; words: string }, tone:
     "waiting",
     "Running, terminating",
   ],
+  [podStatus(pod({ phase: "Running", isMarked: true })), "waiting", "Running, Terminating"],
   [podStatus(pod({ phase: "Pending", warning: "BackOff" })), "bad", "Pending, BackOff"],
   [podStatus(pod({ node: undefined, worker: undefined })), "waiting", "no node yet"],
   [

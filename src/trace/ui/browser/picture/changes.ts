@@ -14,6 +14,8 @@ export type ClusterChange =
       readonly phase?: string;
       readonly worker?: string;
       readonly warning?: string;
+      /** marked for deletion */
+      readonly isMarked?: boolean;
     }
   | ({ readonly part: "sandbox"; readonly pod: string } & Transition)
   | ({ readonly part: "container"; readonly pod: string; readonly container: string } & Transition)
@@ -112,6 +114,7 @@ function stateChanges(event: FactOf<"state">): ClusterChange[] {
   const [first, name] = split(subject, " ");
   const kind = first === "Lease" ? first : first.toLowerCase();
   if (kind === "pod" && what === "phase") return [{ part: "pod", pod: name, phase: to }];
+  if (kind === "pod" && what === "deletionTimestamp") return [{ part: "pod", pod: name, isMarked: true }];
   if (kind === "pod" && what === "worker") return [{ part: "pod", pod: name, worker: to }];
   if (kind === "Lease" && what === "renewTime") {
     return [{ part: "node", node: name, renewTime: split(to, " ")[0] }];

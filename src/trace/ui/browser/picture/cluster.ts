@@ -32,6 +32,8 @@ export interface Pod {
   readonly containers: Map<string, Container>;
   /** the reason of the last Warning since a container started */
   warning: string | undefined;
+  /** the API server has marked it for deletion */
+  isMarked: boolean;
 }
 
 /** A node: an object of the API, or a kubelet or runtime that reports facts. */
@@ -175,7 +177,7 @@ export class Cluster {
       const pod = isInApi ? this.#pod(name) : this.pods.get(name);
       if (pod === undefined) return;
       // A new pod of an old name.
-      if (change === "created") Object.assign(pod, { phase: undefined, warning: undefined });
+      if (change === "created") Object.assign(pod, { phase: undefined, warning: undefined, isMarked: false });
       pod.isInApi = isInApi;
       this.#forget(pod);
     } else if (resource === "nodes") {
@@ -208,7 +210,7 @@ export class Cluster {
     node.renewTime = renewTime ?? node.renewTime;
   }
 
-  #applyPod({ pod: name, node, phase, worker, warning }: ClusterChange & { readonly part: "pod" }): void {
+  #applyPod({ pod: name, node, phase, worker, warning, isMarked }: ClusterChange & { readonly part: "pod" }): void {
     const isOver = worker === "finished" || worker === "terminated";
     const pod = worker === undefined || isOver ? this.pods.get(name) : this.#pod(name);
     if (pod === undefined) {
@@ -220,6 +222,7 @@ export class Cluster {
     pod.phase = phase ?? pod.phase;
     pod.worker = worker ?? pod.worker;
     pod.warning = warning ?? pod.warning;
+    pod.isMarked ||= isMarked === true;
     this.#forget(pod);
   }
 
@@ -253,6 +256,7 @@ export class Cluster {
       sandbox: {},
       containers: new Map(),
       warning: undefined,
+      isMarked: false,
     };
     this.pods.set(name, pod);
     return pod;

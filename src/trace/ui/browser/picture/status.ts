@@ -48,13 +48,16 @@ export function podStatus(pod: Pod): Status {
   return { tone, words: words.filter(Boolean).join(", ") || (tone === "good" ? "running" : "") };
 }
 
-function isEnding({ worker }: Pod): boolean {
-  return worker !== undefined && worker !== "syncing";
+function isEnding({ worker, isMarked }: Pod): boolean {
+  return isMarked || (worker !== undefined && worker !== "syncing");
 }
 
-function podWords({ phase, worker, warning, isInApi, node, sandbox, containers }: Pod): (string | undefined)[] {
+function podWords(pod: Pod): (string | undefined)[] {
+  const { phase, worker, warning, isInApi, node, sandbox, containers, isMarked } = pod;
   const ending = worker === "syncing" || worker === "finished" ? undefined : worker;
-  if (isInApi !== false) return [phase, ending, warning, node === undefined ? "no node yet" : undefined];
+  // As kubectl shows it, also on a node that no longer ends it.
+  const marked = isMarked && ending === undefined ? "Terminating" : undefined;
+  if (isInApi !== false) return [phase, ending, marked, warning, node === undefined ? "no node yet" : undefined];
   const left = containers.size === 0 && stateOf(sandbox) !== undefined ? "its sandbox is left" : undefined;
   return ["deleted from the API", ending, left];
 }
