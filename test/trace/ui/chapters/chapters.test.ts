@@ -98,11 +98,21 @@ const pictures: readonly (readonly [
       [
         5,
         "* The kubelet is system:bootstrap:abcdef",
-        "* bootstrap token abcdef.**** | the API server trusts it: it has this Secret | kube-system/bootstrap-token-abcdef",
+        "+ bootstrap token abcdef.**** | the API server trusts it: it has this Secret | kube-system/bootstrap-token-abcdef",
+        "+ private key | /n/kubelet.key: generated, readable by its owner only",
+        "+ certificate signing request | asked with the token | node-csr-abc",
+        "* approved | it may",
+        "- signed by the cluster's CA",
+        "- client certificate system:node:node-1",
+      ],
+      [
+        6,
+        "* The kubelet is system:bootstrap:abcdef",
+        "+ bootstrap token abcdef.**** | the API server trusts it: it has this Secret | kube-system/bootstrap-token-abcdef",
         "+ private key | /n/kubelet.key: generated, readable by its owner only",
         "+ certificate signing request | asked with the token | node-csr-abc",
         "+ approved | it may",
-        "- signed by the cluster's CA",
+        "* signed by the cluster's CA | valid until 2027-01-01T00:00:00Z",
         "- client certificate system:node:node-1",
       ],
       [

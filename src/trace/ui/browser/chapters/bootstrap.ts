@@ -20,6 +20,8 @@ interface Credentials {
   readonly certificate?: string;
   /** with what the kubelet asks the API server */
   readonly holds?: "token" | "certificate";
+  /** what a controller has just done, with its own rights and the CA's key: the kubelet's credential has no part in it */
+  readonly acting?: "approved" | "signed" | undefined;
 }
 
 /** Bootstrap: the ladder of credentials, and the one that the kubelet holds. */
@@ -34,13 +36,13 @@ export const bootstrap: Chapter<Credentials> = {
       ? model
       : found.token !== undefined && found.holds === undefined
         ? found
-        : { ...model, ...found };
+        : { ...model, acting: undefined, ...found };
   },
   draw(now = {}, ever) {
-    const { holds, isTokenDeleted } = now;
+    const { holds, isTokenDeleted, acting = holds } = now;
     const [id, user] = [ever.token ?? "", `system:node:${ever.node ?? ""}`];
     const mark = (one: keyof Credentials, title: string, text?: string, code?: string): Mark => {
-      const tone = holds === one ? "now" : now[one] === undefined ? "ahead" : "done";
+      const tone = acting === one ? "now" : now[one] === undefined ? "ahead" : "done";
       return { title, text, code, tone: one === "token" && isTokenDeleted && holds !== one ? "gone" : tone };
     };
     const trusted = say("the API server trusts it: it has this Secret");
@@ -107,7 +109,7 @@ function foundIn(
   if (event.kind !== "decision") return undefined;
   const csr = /^CSR ([^\s:：]+)/.exec(event.what)?.[1];
   if (csr === undefined) return undefined;
-  if (funcIn(event, "approver/sarapprove.go") !== undefined) return { csr, approved: event.why };
+  if (funcIn(event, "approver/sarapprove.go") !== undefined) return { csr, approved: event.why, acting: "approved" };
   const days = event.why.match(/\d{4}-\d\d-\d\dT[\d:]+Z/g);
-  return funcIn(event, "signer/signer.go") === undefined ? undefined : { csr, signed: days?.[1] ?? "" };
+  return funcIn(event, "signer/signer.go") === undefined ? undefined : { csr, signed: days?.[1] ?? "", acting: "signed" };
 }
