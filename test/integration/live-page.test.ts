@@ -37,6 +37,15 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
     await page.getByRole("region", { name: "The next timers" }).getByText("kubelet node-1: relist").waitFor();
   });
 
+  test("pleg: a key's story comes with the key, and a relist that hangs is shown while it hangs", async () => {
+    const { url } = await suite.startLive("pleg");
+    const { page } = await suite.open(url, { width: 1400, height: 900 });
+    await page.getByRole("region", { name: "PLEG", exact: true }).getByText("healthy: after 180 s").waitFor();
+    await keyOf(page, "h lists hang").click();
+    await page.getByRole("region", { name: "Step", exact: true }).getByText("lets lists hang, or not").waitFor();
+    await page.getByText(/^● a relist began [2-9]\.\d s ago and waits for the runtime$/).waitFor();
+  });
+
   test("pod-worker: a page that is opened late has the whole run, what a key causes, and the end", async () => {
     const { command, url } = await suite.startLive("pod-worker");
     await command.says(/is up, (and)/);

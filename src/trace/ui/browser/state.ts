@@ -93,6 +93,8 @@ export class PageState {
   #isViewFree = true;
   /** the picture shows the present, independent of the selection */
   readonly isFollowing = signal(false);
+  /** the time of a running command's clock, Unix ms; undefined: it shows none */
+  readonly clockMs = signal<number | undefined>(undefined);
   /** what has just happened, for the dots of the picture */
   readonly happened = signal<readonly Step[]>([]);
   /** the first and the last row in view: indexes into `rows` */

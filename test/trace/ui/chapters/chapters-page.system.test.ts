@@ -42,7 +42,7 @@ const chapters: readonly (readonly [
   ],
   ["Eviction", evictionFacts, 2, "1. default/mild 130Mi 50Mi yes 0 goes first", undefined],
   ["Scheduler", schedulerFacts, 2, "➜ node-2 ✓ passed 200 NodeAffinity 200", undefined],
-  ["Lease", leaseFacts, 3, "node node-1 renews its Lease Lease renewed 30 s ago", "Ready becomes Unknown"],
+  ["Lease", leaseFacts, 3, "node node-1 no longer renews its Lease Lease renewed 30 s ago", "Ready becomes Unknown"],
   ["Lease", twoNodesFacts, 5, "node atlas renews its Lease Lease renewed 5 s ago", undefined],
   [
     "Credentials",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { TraceEvent } from "../../../../src/trace/events.js";
 import { translated } from "../../../../src/trace/translated.js";
-import type { Block } from "../../../../src/trace/ui/browser/chapters/chapter.js";
+import type { At, Block } from "../../../../src/trace/ui/browser/chapters/chapter.js";
 import { CHAPTERS } from "../../../../src/trace/ui/browser/chapters/registry.js";
 import { Scene } from "../../../../src/trace/ui/browser/chapters/scene.js";
 import words from "../../../../src/trace/ui/browser/content/words.zh.json" with { type: "json" };
@@ -47,7 +47,7 @@ function linesOf(block: Block): string[] {
 }
 
 /** A chapter's picture after the first facts of a trace. */
-function pictureOf(id: string, events: readonly TraceEvent[], count: number): string[] {
+function pictureOf(id: string, events: readonly TraceEvent[], count: number, live: Partial<At> = {}): string[] {
   const [scene, all, ever] = [new Scene(), new Scene(), new Cluster(true)];
   const facts = parseFacts(events.map(factLine).join(""));
   for (const [i, { event, bodies }] of facts.entries()) {
@@ -57,7 +57,7 @@ function pictureOf(id: string, events: readonly TraceEvent[], count: number): st
   }
   const chapter = CHAPTERS.find((one) => one.id === id) ?? assert.fail(id);
   const event = facts[count - 1]?.event;
-  const at = { nowMs: event?.atMs ?? 0, cluster: scene.cluster, ever, event };
+  const at = { nowMs: event?.atMs ?? 0, cluster: scene.cluster, ever, event, ...live };
   return chapter.draw(scene.models.get(chapter), all.models.get(chapter), at).flatMap(linesOf);
 }
 
@@ -252,20 +252,20 @@ const pictures: readonly (readonly [
       [
         5,
         "+ last relist 0.0 s ago",
-        "180 of 180: 180 s without a relist, and the node is not Ready",
+        "180 of 180: healthy: after 180 s without a relist the node would be NotReady",
         "+ default/web/app | running | running",
       ],
       [
         7,
         "+ last relist 8.9 s ago",
-        "171.1 of 180: 180 s without a relist, and the node is not Ready",
+        "171.1 of 180: healthy: after 180 s without a relist the node would be NotReady",
         "* a relist began 8.0 s ago and waits for the runtime",
         "* default/web/app | exited (1, Error) | ≠ running: until the next relist",
       ],
       [
         8,
         "+ last relist 0.0 s ago",
-        "180 of 180: 180 s without a relist, and the node is not Ready",
+        "180 of 180: healthy: after 180 s without a relist the node would be NotReady",
         "+ default/web/app | exited (1, Error) | exited",
       ],
     ],
@@ -321,6 +321,42 @@ test("the Lease chapter shows the node that joined last, not the one that was th
     [5, "* node atlas renews its Lease | Lease renewed 5 s ago"],
   ] as const)
     assert.deepEqual(pictureOf("lease", twoNodesFacts(), count), [line], `after ${count}`);
+});
+
+const pleg = { actor: "kubelet", instance: "node-1", chapter: "pleg" } as const;
+const upstream = { file: "pkg/kubelet/pleg/generic.go", func: "relist" };
+
+test("the PLEG chapter at a relist's step knows that this relist finds the change, and beyond the threshold that the node is NotReady", () => {
+  const found = { ...pleg, seq: 4, id: "4", atMs: 2050, level: 1, kind: "step", title: "Relist 1: 1 change", upstream };
+  const facts = plegFacts().toSpliced(4, 0, found as TraceEvent);
+  const late = pictureOf("pleg", facts, 5, { nowMs: 190_000 });
+  assert.equal(pictureOf("pleg", facts, 5).at(-1), "* default/web/app | running | ≠ nothing: this relist finds it");
+  assert.match(late[1] ?? "", /not healthy: 180 s without a relist, so the node is NotReady/);
+});
+
+test("a live PLEG chapter shows a relist that hangs, before the runtime has answered; one that failed does not hang", () => {
+  const columns = ["pod", "container", "old", "new"];
+  const unchanged = {
+    ...pleg,
+    seq: 9,
+    id: "9",
+    atMs: 12_100,
+    level: 3,
+    kind: "table",
+    title: "Relist 3",
+    columns,
+    rows: [],
+  };
+  const facts = [...plegFacts(), unchanged as TraceEvent];
+  const waits = "* a relist began 6.7 s ago and waits for the runtime";
+  const at = (nowMs: number, isLive = true, all = facts) => pictureOf("pleg", all, all.length, { nowMs, isLive });
+  assert.deepEqual([at(19_800).includes(waits), at(13_500).length, at(19_800, false).length], [true, 3, 3]);
+  const rpc = facts[3] ?? assert.fail("plegFacts has a list");
+  const failed = { ...rpc, seq: 10, id: "10", atMs: 19_700, durationMs: 6600, code: "DEADLINE_EXCEEDED" } as TraceEvent;
+  assert.deepEqual(
+    [at(19_800, true, [...facts, failed]).length, at(19_600, false, [...facts, failed])[2]],
+    [3, waits.replace("6.7", "6.5")],
+  );
 });
 
 test("the Lease chapter at a renewal's request has the time that it was renewed to", () => {

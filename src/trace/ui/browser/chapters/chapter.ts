@@ -51,6 +51,8 @@ export interface At {
   readonly ever: Cluster;
   /** the fact that is selected; undefined: after all */
   readonly event: TraceEvent | undefined;
+  /** the present of a running command, in which the time passes also without a fact; default: it is not */
+  readonly isLive?: boolean;
 }
 
 /** A chapter and its two pure functions: facts become a small model, and a model becomes a picture. */

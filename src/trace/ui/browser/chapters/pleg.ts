@@ -10,7 +10,19 @@ interface Relists {
   readonly beganMs?: number | undefined;
   /** without a relist for so long, the node is not Ready */
   readonly thresholdMs?: number;
+  /** the relist has compared its lists, and not yet reported what changed */
+  readonly isComparing?: boolean;
+  /** the rest between two relists */
+  readonly periodMs?: number;
+  /** the end of the last one that failed */
+  readonly failedMs?: number;
+  /** relists without a change are facts, too: then silence is a relist that waits */
+  readonly hasAll?: boolean;
 }
+
+/** A live page hears of a call when it is answered: a relist that is late by more than this waits for the runtime. */
+const LATE_MS = 1000;
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 };
 
 /** The most containers that fit, besides those about which PLEG errs. */
 const MAX_ROWS = 12;
@@ -21,21 +33,29 @@ export const pleg: Chapter<Relists> = {
   title: "PLEG",
   commands: ["pleg"],
   read(model, event, bodies = "") {
-    const isTable = event.kind === "table" && isRelist(event);
-    if (isTable || (event.kind === "step" && funcIn(event, "pkg/kubelet/pleg/generic.go") === "relist"))
-      return { ...model, lastMs: event.atMs, beganMs: undefined };
+    const isComparing = event.kind === "step" && funcIn(event, "pkg/kubelet/pleg/generic.go") === "relist";
+    if (isComparing || (event.kind === "table" && isRelist(event))) {
+      const hasAll = model?.hasAll === true || (!isComparing && event.level > 1);
+      return { ...model, lastMs: event.atMs, beganMs: undefined, isComparing, hasAll };
+    }
     if (event.kind === "decision") {
       const threshold = event.constants?.find(({ name }) => /relistThreshold$/i.test(name))?.value;
       if (threshold === undefined) return model;
-      return { ...model, thresholdMs: Number.parseFloat(threshold) * (threshold.includes("min") ? 60_000 : 1000) };
+      const [, count, unit = ""] = /(?:relist every|每) ([\d.]+) (ms|s|min)/.exec(event.what) ?? [];
+      const thresholdMs = Number.parseFloat(threshold) * (threshold.includes("min") ? 60_000 : 1000);
+      return { ...model, thresholdMs, periodMs: Number(count) * (UNITS[unit] ?? Number.NaN) };
     }
     if (event.kind !== "rpc" || event.actor !== "kubelet" || event.method !== "ListPodSandbox") return model;
     // A relist lists all sandboxes first, because its time has come. Other lists have a cause, or a filter.
     const isRelists = event.causedBy === undefined && event.pod === undefined && bodies.includes('"filter":{}');
-    return isRelists && model?.beganMs === undefined ? { ...model, beganMs: event.atMs - event.durationMs } : model;
+    const failed = isRelists && event.code !== "OK" ? { failedMs: event.atMs } : {};
+    return isRelists && (model?.beganMs === undefined || event.code !== "OK")
+      ? { ...model, beganMs: event.atMs - event.durationMs, ...failed }
+      : model;
   },
-  draw(now = {}, _, { nowMs, cluster, ever }) {
-    const { lastMs, beganMs, thresholdMs } = now;
+  draw(now = {}, _, { nowMs, cluster, ever, isLive = false }) {
+    const { lastMs, thresholdMs, isComparing = false } = now;
+    const beganMs = beganOf(now, nowMs, isLive);
     const ago = (ms: number) => ((nowMs - ms) / 1000).toFixed(1);
     const blocks: Block[] = [
       lastMs === undefined
@@ -43,7 +63,11 @@ export const pleg: Chapter<Relists> = {
         : { kind: "line", text: say("last relist {1} s ago", ago(lastMs)), tone: "done" },
     ];
     if (lastMs !== undefined && thresholdMs !== undefined) {
-      const text = say("{1} s without a relist, and the node is not Ready", thresholdMs / 1000);
+      const isHealthy = nowMs - lastMs <= thresholdMs;
+      const words = isHealthy
+        ? "healthy: after {1} s without a relist the node would be NotReady"
+        : "not healthy: {1} s without a relist, so the node is NotReady";
+      const text = say(words, thresholdMs / 1000);
       blocks.push({ kind: "meter", text, ms: thresholdMs - (nowMs - lastMs), maxMs: thresholdMs });
     }
     if (beganMs !== undefined) {
@@ -56,7 +80,8 @@ export const pleg: Chapter<Relists> = {
         if (containers.get(container)?.states.pleg === undefined) return [];
         const { runtime, pleg } = cluster.pods.get(name)?.containers.get(container)?.states ?? {};
         const isLate = runtime !== undefined && runtime.split(" ", 1)[0] !== pleg;
-        const known = isLate ? `≠ ${pleg ?? say("nothing")}: ${say("until the next relist")}` : (pleg ?? "–");
+        const until = say(isComparing ? "this relist finds it" : "until the next relist");
+        const known = isLate ? `≠ ${pleg ?? say("nothing")}: ${until}` : (pleg ?? "–");
         const tone = isLate ? "now" : runtime === undefined && pleg === undefined ? "ahead" : "done";
         return [{ tone, cells: [`${name}/${container}`, runtime ?? "–", known] }];
       }),
@@ -65,3 +90,11 @@ export const pleg: Chapter<Relists> = {
     return [...blocks, { kind: "table", columns, rows: rows.filter(({ tone }, i) => i < MAX_ROWS || tone === "now") }];
   },
 };
+
+/** When the relist began that waits for the runtime; undefined: none waits. */
+function beganOf(relists: Relists, nowMs: number, isLive: boolean): number | undefined {
+  const { lastMs = 0, failedMs = 0, beganMs, periodMs, hasAll = false } = relists;
+  if (beganMs !== undefined && (failedMs < beganMs || nowMs < failedMs)) return beganMs;
+  const dueMs = Math.max(lastMs, failedMs) + (periodMs ?? Number.NaN);
+  return isLive && hasAll && nowMs - dueMs > LATE_MS ? dueMs : undefined;
+}

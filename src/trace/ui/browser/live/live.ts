@@ -69,6 +69,7 @@ export class Live {
       batch(() => {
         this.tables.value = tables;
         this.future.value = future;
+        this.state.clockMs.value = future?.nowMs;
       });
     });
     on("keys", (data) => {
