@@ -48,7 +48,7 @@ export const lease: Chapter<Silence> = {
       const isUnknown = what === "Ready" && to.startsWith("Unknown") && model !== undefined && !wasUnknown;
       return isUnknown ? { ...NONE, node, known, isSilent: true, isUnknown } : model;
     }
-    if (event.kind === "decision" && event.actor === "kubelet" && event.instance === model?.node)
+    if (model !== undefined && event.actor === "kubelet" && event.instance === model.node)
       return funcIn(event, "node_lifecycle_controller.go") === "monitorNodeHealth"
         ? { ...model, isSilent: true }
         : model;
