@@ -276,6 +276,28 @@ test("cluster: a pod's node is in the body that creates it, or in its binding", 
   assert.deepEqual([cluster.pods.get("default/hasty")?.node, cluster.pods.get("default/web")?.node], ["n1", "n2"]);
 });
 
+test("cluster: a pod's phase is in the status that was written, also by a node without pod workers", () => {
+  for (const [status, phase] of [
+    [200, "Running"],
+    [409, undefined],
+  ] as const) {
+    const cluster = clusterOf([stored("pods default/web")]);
+    const path = "/api/v1/namespaces/default/pods/web/status";
+    const call = {
+      kind: "request",
+      method: "PATCH",
+      path,
+      server: "",
+      identity: "",
+      durationMs: 1,
+      auditId: "",
+    } as const;
+    const bodies = JSON.stringify({ requestBody: { status: { phase: "Running" } } });
+    cluster.add({ seq: 2, id: "2", atMs: 2, level: 1, actor: "kubelet", instance: "n1", ...call, status }, bodies);
+    assert.equal(cluster.pods.get("default/web")?.phase, phase);
+  }
+});
+
 test("cluster: facts in Chinese are read as in English", () => {
   const chinese: readonly Short[] = [
     ["apiserver", {}, state("pods default/web", "已存入", "resourceVersion 2")],

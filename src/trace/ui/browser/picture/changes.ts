@@ -50,7 +50,9 @@ const SCHEDULED = /^Successfully assigned \S+ to (\S+)$/;
 export function changesOf(event: TraceEvent, bodies?: string): readonly ClusterChange[] {
   switch (event.kind) {
     case "request":
-      return bodies === undefined ? [] : [...nodeNameOf(event, bodies), ...renewalOf(event, bodies)];
+      return bodies === undefined
+        ? []
+        : [...nodeNameOf(event, bodies), ...renewalOf(event, bodies), ...phaseOf(event, bodies)];
     case "state":
       return stateChanges(event);
     case "watch":
@@ -94,6 +96,14 @@ function renewalOf({ method, path, status }: FactOf<"request">, bodies: string):
   const node = /\/kube-node-lease\/leases\/([^/?]+)(?:\?|$)/.exec(path)?.[1];
   const renewTime = /"renewTime":"([^"]+)"/.exec(bodies)?.[1];
   return node !== undefined && renewTime !== undefined ? [{ part: "node", node, renewTime }] : [];
+}
+
+/** A written status: only a whole kubelet reports its pods' phases too. */
+function phaseOf({ method, path, status }: FactOf<"request">, bodies: string): ClusterChange[] {
+  const [, namespace, name] = /\/namespaces\/([^/]+)\/pods\/([^/]+)\/status(?:\?|$)/.exec(path) ?? [];
+  const phase = /"phase":"(\w+)"/.exec(bodies)?.[1];
+  const isWritten = method !== "GET" && status === 200 && name !== undefined && phase !== undefined;
+  return isWritten ? [{ part: "pod", pod: `${namespace}/${name}`, phase }] : [];
 }
 
 type FactOf<Kind> = Extract<TraceEvent, { readonly kind: Kind }>;
