@@ -111,5 +111,7 @@ function foundIn(
   if (csr === undefined) return undefined;
   if (funcIn(event, "approver/sarapprove.go") !== undefined) return { csr, approved: event.why, acting: "approved" };
   const days = event.why.match(/\d{4}-\d\d-\d\dT[\d:]+Z/g);
-  return funcIn(event, "signer/signer.go") === undefined ? undefined : { csr, signed: days?.[1] ?? "", acting: "signed" };
+  return funcIn(event, "signer/signer.go") === undefined
+    ? undefined
+    : { csr, signed: days?.[1] ?? "", acting: "signed" };
 }
