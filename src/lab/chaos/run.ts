@@ -15,7 +15,7 @@ import { ApiServerPod } from "../labs/environment/api-server-pod.js";
 import type { InjectionArguments } from "../labs/environment/environment.js";
 import { LabFacts } from "../labs/environment/facts.js";
 import { inject } from "../labs/environment/injections.js";
-import { LabNodes } from "../labs/environment/nodes.js";
+import { contextOf, LabNodes } from "../labs/environment/nodes.js";
 import { labFolderPrefix } from "../labs/environment/orphaned-processes.js";
 import { FAULTS } from "./faults.js";
 import type { Scenario } from "./scenario.js";
@@ -86,7 +86,7 @@ async function openStage(
   const nothing = async () => {};
   const description = "the scenario's cluster";
   const nodes = await LabNodes.open(
-    { context: withRandom(context, random), clock, facts },
+    { context: contextOf(context, random, context.signal), clock, facts },
     {
       count: scenario.nodes,
       prefix: "node-",
@@ -211,14 +211,4 @@ class Causes {
   throwIfFailed(): void {
     if (this.#failure !== undefined) throw this.#failure;
   }
-}
-
-/** The same process with the randomness of the seed. */
-function withRandom(context: NodeContext, random: SeededRandom): NodeContext {
-  return {
-    random,
-    signal: context.signal,
-    confirm: (question, options) => context.confirm(question, options),
-    progress: (text) => context.progress(text),
-  };
 }

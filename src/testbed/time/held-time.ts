@@ -11,9 +11,9 @@ export interface Passed {
   readonly ran: readonly PendingTimer[];
 }
 
-/** Work that is held waits for such times by itself, in ms. What is due later is seldom what it waits for. */
+/** The work itself waits for timers that are due within this time, in ms. It seldom waits for later ones. */
 const NEAR_MS = 500;
-/** So many looks, a millisecond apart, find nothing before the time moves far. */
+/** The time moves further only after this many looks, one per millisecond, have found nothing to do. */
 const QUIET_LOOKS = 50;
 /** A wait that starts again at once would hold the time for ever. */
 const MAX_ROUNDS_AT_ONE_TIME = 10_000;

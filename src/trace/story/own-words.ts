@@ -45,8 +45,8 @@ const FORMS: readonly (readonly [RegExp, (...values: readonly string[]) => strin
 /** The text of a step or a decision as a sentence without its subject, which its actor is: `stores the token as Secret x`. */
 export function inThirdPerson(text: string): string {
   for (const [form, sentence] of FORMS) {
-    const [, ...values] = form.exec(text) ?? [];
-    if (form.test(text)) return sentence(...values);
+    const found = form.exec(text);
+    if (found !== null) return sentence(...found.slice(1));
   }
   return thirdPerson(text);
 }

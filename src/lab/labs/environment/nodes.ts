@@ -300,7 +300,8 @@ export class LabMachine {
   }
 }
 
-function contextOf(context: NodeContext, random: Random, signal: AbortSignal): NodeContext {
+/** The same process with a randomness and a signal of their own. */
+export function contextOf(context: NodeContext, random: Random, signal: AbortSignal): NodeContext {
   return {
     random,
     signal,

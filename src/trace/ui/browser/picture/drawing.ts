@@ -105,7 +105,7 @@ export class Drawing {
 
   /**
    * Shows a step until another one is marked: its actors, its message's line with an arrow, its name, and the answer.
-   * @param sent the message of a step that is none itself
+   * @param sent the message to show for a step that is no message itself
    */
   mark(step: Step | undefined, sent?: Step): void {
     this.#marked = step;
