@@ -27,7 +27,7 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
     {
       name: "source",
       summary: "print the source of a chapter, to read next to Kubernetes' own",
-      load: async () => (await import("./source/source.js")).addSourceCommand,
+      load: async () => (await import("./explain/source.js")).addSourceCommand,
     },
   ],
   "The kubelet, chapter by chapter:": [
@@ -44,7 +44,7 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
     {
       name: "token",
       summary: "create, list and delete bootstrap tokens",
-      load: async () => (await import("./token/token.js")).addTokenCommand,
+      load: async () => (await import("./bootstrap/token.js")).addTokenCommand,
     },
     {
       name: "csr",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { chapterList, sourceResult } from "../../../src/commands/source/chapters.js";
+import { chapterList, sourceResult } from "../../../src/commands/explain/chapters.js";
 
 const SOURCES = {
   "src/kubelet/pleg/generic.ts":

@@ -23,7 +23,7 @@ import { withAdministrator } from "../cli/administrator.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addOutputOptions, addTargetOptions, durationOption } from "../cli/options.js";
-import { tokenTable } from "./table.js";
+import { tokenTable } from "./token-table.js";
 
 interface CreateOptions extends TargetOptions {
   readonly ttl: number;

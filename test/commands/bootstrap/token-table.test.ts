@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { tokenTable } from "../../../src/commands/token/table.js";
+import { tokenTable } from "../../../src/commands/bootstrap/token-table.js";
 import {
   DEFAULT_NODE_TOKEN_GROUP,
   TOKEN_USAGES,
