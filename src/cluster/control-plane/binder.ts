@@ -34,7 +34,7 @@ export function createBinder(deps: BinderDeps, user: UserInfo): Binder {
     };
     const report = admissionReporter(deps.trace);
     const context = { user, warnings: [], ...defined({ report }) };
-    await reportRequest(deps, user, request, async () => {
+    await reportRequest(deps, user, { ...request, body }, async () => {
       await authorizeLocally(deps, user, request);
       return handler({ context, registry, namespace, name, body, query: new URLSearchParams() });
     });

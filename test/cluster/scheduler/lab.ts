@@ -42,7 +42,7 @@ export class Lab implements AsyncDisposable {
     const clock = new FakeClock();
     const random = options.random ?? new FakeRandom();
     const kubeVersion = options.kubeVersion ?? "1.25";
-    const { trace, events } = recordingTrace(clock);
+    const { trace, events } = recordingTrace(clock, true);
     const storage = new MemoryStorage({ clock });
     const definitions = resourcesFor(kubeVersion);
     await writeInitialObjects({

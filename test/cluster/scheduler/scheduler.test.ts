@@ -405,6 +405,19 @@ test("1,000 pods on 10 nodes: spread evenly, one attempt each", async () => {
   assert.equal(only(lab.facts, "decision").length, 1_000);
 });
 
+test("the request that binds a pod carries the node: a picture knows it as soon as the Binding is sent", async () => {
+  await using lab = await Lab.open();
+  await lab.addNode(makeNode("n1"));
+  await lab.addPod(makePod("p"));
+  const [binding] = only(lab.facts, "request").filter(({ path }) => path.endsWith("/pods/p/binding"));
+  assert.deepEqual(binding?.requestBody, {
+    apiVersion: "v1",
+    kind: "Binding",
+    metadata: { namespace: "default", name: "p", uid: (await lab.pod("p")).metadata.uid },
+    target: { kind: "Node", name: "n1" },
+  });
+});
+
 describe("causes", () => {
   const chainTo = (lab: Lab, isEnd: (event: TraceEvent) => boolean) => {
     const graph = TraceGraph.of(lab.facts);

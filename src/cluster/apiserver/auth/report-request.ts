@@ -1,3 +1,4 @@
+import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { groupVersion } from "../../../staging/apimachinery/api/resource.js";
 import { StatusError } from "../../../staging/apimachinery/errors.js";
 import { collectionPath, objectPath } from "../../../staging/client-go/rest/paths.js";
@@ -27,6 +28,8 @@ export interface LocalRequest {
 /** A write of a client in this process. */
 export interface LocalWrite extends LocalRequest {
   readonly verb: keyof typeof METHODS;
+  /** what is sent, if the answer does not have it */
+  readonly body?: KubeObject;
 }
 
 /** Reports whether nothing will be written after all; such a request is not reported. */
@@ -65,6 +68,7 @@ export async function reportRequest<T>(
       identity: user.username,
       durationMs: trace.clock.now() - startMs,
       auditId: id,
+      ...(trace.wantsBodies && request.body !== undefined ? { requestBody: redactBody(request.body, path) } : {}),
       ...answer,
     };
     trace.emit(fact, { actor: user.username === "system:kube-scheduler" ? "scheduler" : "controller", id });

@@ -3,6 +3,7 @@ import type { EmbeddedFact } from "../facts.js";
 import type { LiveKey } from "../live-protocol.js";
 import type { Chapter } from "./chapters/chapter.js";
 import { Moment } from "./chapters/moment.js";
+import { CHAPTERS } from "./chapters/registry.js";
 import { Scene } from "./chapters/scene.js";
 import { type Filter, filterSteps, NO_FILTER } from "./filter.js";
 import { readLanguage } from "./language.js";
@@ -200,10 +201,11 @@ export class PageState {
   /** that the reader wants to see */
   readonly chosenChapter = signal<Chapter | undefined>(undefined);
 
-  /** the chosen one, else that of the command, else that of the selected step; undefined for a trace without chapters */
+  /** the chosen one, else that of the command, else that of the selected step or before it; undefined for a trace without chapters */
   readonly shownChapter = computed<Chapter | undefined>(() => {
-    const { scene, now } = this.picture.value;
-    return this.chosenChapter.value ?? now.main ?? scene.latest ?? now.latest;
+    const { scene, now, after } = this.picture.value;
+    const ofStep = CHAPTERS.find((one) => after && now.models.has(one) && one.isAbout?.(after.event));
+    return this.chosenChapter.value ?? now.main ?? ofStep ?? scene.latest ?? now.latest;
   });
 
   /** The first facts of a file, while the browser still reads. */

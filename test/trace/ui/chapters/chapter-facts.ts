@@ -338,7 +338,7 @@ export const requestFacts = (isRefused = false): TraceEvent[] =>
         OWN,
       ),
     ],
-  ]);
+  ]).map((event) => (event.actor === "apiserver" ? { ...event, causedBy: "0000000000000001" } : event));
 
 const relist = (title: string, ...rows: string[]): Fact => ({
   kind: "table",

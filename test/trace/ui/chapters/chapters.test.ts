@@ -7,6 +7,7 @@ import { CHAPTERS } from "../../../../src/trace/ui/browser/chapters/registry.js"
 import { Scene } from "../../../../src/trace/ui/browser/chapters/scene.js";
 import words from "../../../../src/trace/ui/browser/content/words.zh.json" with { type: "json" };
 import { Cluster } from "../../../../src/trace/ui/browser/picture/cluster.js";
+import { PageState } from "../../../../src/trace/ui/browser/state.js";
 import { factLine, parseFacts } from "../../../../src/trace/ui/facts.js";
 import { zh } from "../../../../src/util/i18n/sentences/zh.js";
 import { Sentences } from "../../../../src/util/i18n/sentences.js";
@@ -203,7 +204,7 @@ const pictures: readonly (readonly [
       [
         6,
         "* POST /api/v1/namespaces/default/pods",
-        "+ authentication | is kubernetes-admin",
+        "+ authentication | kubernetes-admin",
         "+ authorization | allow create /api/v1/namespaces/default/pods",
         "- decoding and defaults",
         "* mutating admission | Priority and 1 more",
@@ -215,7 +216,7 @@ const pictures: readonly (readonly [
       [
         9,
         "* POST /api/v1/namespaces/default/pods",
-        "+ authentication | is kubernetes-admin",
+        "+ authentication | kubernetes-admin",
         "+ authorization | allow create /api/v1/namespaces/default/pods",
         "- decoding and defaults",
         "+ mutating admission | Priority and 1 more",
@@ -233,7 +234,7 @@ const pictures: readonly (readonly [
       [
         9,
         "* POST /api/v1/namespaces/default/pods",
-        "+ authentication | is kubernetes-admin",
+        "+ authentication | kubernetes-admin",
         "+ authorization | allow create /api/v1/namespaces/default/pods",
         "x decoding and defaults | not reached",
         "+ mutating admission | Priority and 1 more",
@@ -392,6 +393,55 @@ test("a scene knows the chapter of the latest fact and that of the command; othe
   assert.deepEqual([...scene.models], [...before]);
   for (const event of execFacts()) scene.add(event);
   assert.equal(scene.main?.id, "hops");
+});
+
+/** A run of which no chapter is the command's own: a pod is created, scheduled, and started by its node. */
+function journeyFacts(): TraceEvent[] {
+  const renamed = (first: string, events: readonly TraceEvent[]) =>
+    events.map((event) => ({
+      ...event,
+      id: `${first}${event.id.slice(1)}`,
+      ...(event.causedBy === undefined ? {} : { causedBy: `${first}${event.causedBy.slice(1)}` }),
+    }));
+  const patched = requestFacts().map((event) =>
+    event.kind === "request"
+      ? { ...event, actor: "kubelet" as const }
+      : { ...event, ...(event.kind === "decision" ? { why: event.why.replace("POST", "PATCH") } : {}) },
+  );
+  return [
+    ...requestFacts(),
+    ...renamed("a", schedulerFacts()),
+    ...renamed("b", podWorkerFacts()),
+    ...renamed("c", plegFacts()),
+    ...renamed("d", patched),
+  ].map((event, i) => ({ ...event, chapter: "journey", seq: i + 1, atMs: (i + 1) * 10 }));
+}
+
+test("without a chapter of the command's own, each step shows the chapter that it is about", () => {
+  const state = new PageState({ isLive: false });
+  state.load(parseFacts(journeyFacts().map(factLine).join("")));
+  const shownAt = (find: (event: TraceEvent) => boolean) => {
+    state.select(state.story.steps.find(({ event }) => find(event)));
+    return state.shownChapter.value?.id;
+  };
+  const shown = [
+    shownAt(({ kind, actor }) => kind === "request" && actor === "user"),
+    shownAt(({ kind, actor }) => kind === "decision" && actor === "scheduler"),
+    shownAt(({ kind, id }) => kind === "decision" && id.startsWith("b")),
+    shownAt(({ actor }) => actor === "runtime"),
+    shownAt(({ kind, actor }) => kind === "request" && actor === "kubelet"),
+  ];
+  assert.deepEqual(shown, ["request", "scheduler", "pod-workers", "pleg", "request"]);
+});
+
+test("the Request chapter shows the request of the selected step, not the first one of the run", () => {
+  const facts = journeyFacts();
+  const lines = pictureOf("request", facts, facts.length - 1);
+  assert.deepEqual(lines.slice(0, 2), [
+    "* PATCH /api/v1/namespaces/default/pods",
+    "+ authentication | kubernetes-admin",
+  ]);
+  assert.match(lines.at(-2) ?? "", /^\* storage/);
 });
 
 test("a token or certificate that the API server refuses is not one that the kubelet holds", () => {

@@ -61,6 +61,8 @@ export interface Chapter<Model = unknown> {
   readonly title: string;
   /** the commands that are about it */
   readonly commands: readonly string[];
+  /** Whether the chapter is shown at a step, also if it reads nothing in it. Default: it is not. */
+  isAbout?(event: TraceEvent): boolean;
   /** @returns the same model for a fact that is not about the chapter */
   read(model: Model | undefined, event: TraceEvent, bodies?: string): Model | undefined;
   /** @param ever after all facts of the trace: what is still to come is drawn as a ghost */

@@ -1,3 +1,4 @@
+import { LIFECYCLE } from "../../../story/reasons.js";
 import { say } from "../language.js";
 import { isRelist } from "../words.js";
 import { type Block, type Chapter, funcIn, type Row } from "./chapter.js";
@@ -32,6 +33,8 @@ export const pleg: Chapter<Relists> = {
   id: "pleg",
   title: "PLEG",
   commands: ["pleg"],
+  isAbout: (event) =>
+    event.kind === "rpc" || event.actor === "runtime" || (event.kind === "decision" && LIFECYCLE.test(event.what)),
   read(model, event, bodies = "") {
     const isComparing = event.kind === "step" && funcIn(event, "pkg/kubelet/pleg/generic.go") === "relist";
     if (isComparing || (event.kind === "table" && isRelist(event))) {

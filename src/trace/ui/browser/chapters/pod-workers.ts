@@ -28,6 +28,7 @@ export const podWorkers: Chapter<ReadonlyMap<string, Worker>> = {
   id: "pod-workers",
   title: "Pod workers",
   commands: ["pod-worker", "static-pod", "pod-manager"],
+  isAbout: ({ actor, pod, kind }) => actor === "kubelet" && pod !== undefined && kind !== "request",
   read(model, event) {
     const func = funcIn(event, "pkg/kubelet/pod_workers.go");
     if (event.pod === undefined || func === undefined) return model;

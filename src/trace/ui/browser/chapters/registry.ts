@@ -9,4 +9,4 @@ import { request } from "./request.js";
 import { scheduler } from "./scheduler.js";
 
 /** The chapters that have a picture. Of those that a fact is about, the first one is shown. */
-export const CHAPTERS: readonly Chapter[] = [hops, eviction, scheduler, lease, bootstrap, podWorkers, pleg, request];
+export const CHAPTERS: readonly Chapter[] = [hops, eviction, scheduler, lease, bootstrap, pleg, podWorkers, request];

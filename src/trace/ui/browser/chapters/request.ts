@@ -18,9 +18,9 @@ interface Chain {
 }
 
 interface Requests {
-  /** by audit ID */
+  /** by the id of the request's fact */
   readonly recent: ReadonlyMap<string, Chain>;
-  /** the audit ID of the command's own request, else of the latest one */
+  /** the command's own request, else the latest one */
   readonly shown: string;
   readonly isOwn: boolean;
 }
@@ -50,25 +50,27 @@ export const request: Chapter<Requests> = {
   id: "request",
   title: "Request",
   commands: ["request"],
+  isAbout: ({ kind, actor }) => kind === "request" || actor === "apiserver",
   read(model, event) {
-    const auditId = auditIdOf(event);
-    const { recent = new Map<string, Chain>(), shown = auditId, isOwn = false } = model ?? {};
-    const before = recent.get(auditId) ?? NEW;
+    const id = requestOf(event);
+    if (id === undefined) return model;
+    const { recent = new Map<string, Chain>(), shown = id, isOwn = false } = model ?? {};
+    const before = recent.get(id) ?? NEW;
     if (event.kind === "request") {
-      const isCommands = event.actor === "user" && event.chapter !== undefined && !/[?&]watch=/.test(event.path);
+      const isCommands = event.actor === "user" && event.chapter === "request" && !/[?&]watch=/.test(event.path);
       if (!isCommands) return model;
       const title = `${event.method} ${event.path.replace(/\?.*/, "")}`;
-      return { recent: keep(recent, auditId, { ...before, title }), shown: auditId, isOwn: true };
+      return { recent: keep(recent, id, { ...before, title }), shown: id, isOwn: true };
     }
-    const after = event.kind === "decision" && auditId !== "" ? visit(before, event) : before;
+    const after = event.kind === "decision" ? visit(before, event) : before;
     if (after === before) return model;
-    return { recent: keep(recent, auditId, after), shown: isOwn ? shown : auditId, isOwn };
+    return { recent: keep(recent, id, after), shown: isOwn ? shown : id, isOwn };
   },
   draw(now, ever, { event }) {
-    const selected = event === undefined ? "" : auditIdOf(event);
-    const auditId = now?.recent.has(selected) ? selected : (now?.shown ?? ever.shown);
-    const chain = now?.recent.get(auditId) ?? NEW;
-    const whole = ever.recent.get(auditId) ?? chain;
+    const selected = (event && requestOf(event)) ?? "";
+    const id = now?.recent.has(selected) ? selected : (now?.shown ?? ever.shown);
+    const chain = now?.recent.get(id) ?? NEW;
+    const whole = ever.recent.get(id) ?? chain;
     const isRead = whole.title.startsWith("GET ");
     const status = Number(/\d{3}/.exec(whole.visits.get("answer")?.what ?? "")?.[0] ?? 0);
     const refusedBy = status < 400 ? undefined : [...whole.visits.keys()].filter((one) => one !== "answer").at(-1);
@@ -87,8 +89,9 @@ export const request: Chapter<Requests> = {
   },
 };
 
-function auditIdOf(event: TraceEvent): string {
-  return ("auditId" in event ? event.auditId : undefined) ?? "";
+/** The id of the request that a fact is, or that the API server handles. */
+function requestOf({ kind, actor, id, causedBy }: TraceEvent): string | undefined {
+  return kind === "request" ? id : actor === "apiserver" ? causedBy : undefined;
 }
 
 function visit(chain: Chain, { what, why, upstream }: Extract<TraceEvent, { readonly kind: "decision" }>): Chain {
@@ -100,8 +103,8 @@ function visit(chain: Chain, { what, why, upstream }: Extract<TraceEvent, { read
   return { ...chain, visits: new Map(chain.visits).set(station, { what, why, count }) };
 }
 
-function keep(recent: ReadonlyMap<string, Chain>, auditId: string, chain: Chain): ReadonlyMap<string, Chain> {
-  const kept = new Map(recent).set(auditId, chain);
+function keep(recent: ReadonlyMap<string, Chain>, id: string, chain: Chain): ReadonlyMap<string, Chain> {
+  const kept = new Map(recent).set(id, chain);
   const [first = ""] = kept.keys();
   if (kept.size > MAX_RECENT) kept.delete(first);
   return kept;
@@ -112,6 +115,8 @@ function wordsOf(station: string, visit: Visit | undefined, isBad: boolean): Par
   const { what, why, count } = visit;
   if (station === "storage") return { code: what, text: why };
   if (isBad) return { text: `${what}: ${why}` };
+  // `is kubernetes-admin`, in each language
+  if (station === "authentication") return { text: what.replace(/^\S+ /, "") };
   return {
     text: station === "mutating admission" && count > 1 ? say("{1} and {2} more", lastWord(what), count - 1) : what,
   };

@@ -15,6 +15,7 @@ export const scheduler: Chapter<Cycle> = {
   id: "scheduler",
   title: "Scheduler",
   commands: [],
+  isAbout: ({ actor }) => actor === "scheduler",
   read(model, event) {
     const isCycle = event.kind === "decision" && funcIn(event, "schedule_one.go") === "schedulePod";
     return isCycle && event.compared !== undefined ? { what: event.what, ...event.compared } : model;
