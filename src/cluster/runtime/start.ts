@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { CallContext } from "../../staging/cri/grpc/served-call.js";
 import { type CriHandlers, type CriVersion, serveCri } from "../../staging/cri/server.js";
@@ -48,6 +49,10 @@ export interface RuntimeOptions extends Ctx {
   readonly memoryBytes?: number;
   /** the node's capacity in /proc; default: 100 CPUs and 32 GiB, as nodes report */
   readonly machine?: MachineSize;
+  /** the host name of pods in the node's network; default: the machine's, as with containerd */
+  readonly nodeName?: string;
+  /** the folder that stands for the node's root; default: none that containers could see in /proc/1/root */
+  readonly nodeRoot?: string;
   /** serves the pods' network to the node's kubelet, and joins it to that of other nodes; default: neither */
   readonly network?: NetworkOptions;
 }
@@ -151,7 +156,8 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
       traceLevel: options.traceLevel ?? 1,
       memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
       machine: options.machine ?? DEFAULT_MACHINE,
-      ...defined({ anyImage: options.anyImage, nodeAddress: options.network?.address }),
+      nodeName: options.nodeName ?? hostname(),
+      ...defined({ anyImage: options.anyImage, nodeRoot: options.nodeRoot, nodeAddress: options.network?.address }),
     },
   );
   core.images.add(parseReference(PAUSE_IMAGE), true);

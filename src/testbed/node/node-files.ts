@@ -21,6 +21,11 @@ const FOLDERS: Readonly<Record<string, number | undefined>> = {
 /** The kubelet's folders as its own code names them, and their places on the node. */
 const KUBELET_FOLDERS = { log: "var/log", pods: "var/lib/kubelet/pods" } as const;
 
+/** The root folder of a simulated node. */
+export function nodeRootIn(rootDir: string): string {
+  return join(rootDir, "host");
+}
+
 /**
  * Makes the root folder of a simulated node: `<rootDir>/host`. What the kubelet writes below `<rootDir>/log` and
  * `<rootDir>/pods` is there at upstream's paths, /var/log and /var/lib/kubelet/pods, so that a DaemonSet that collects logs
@@ -31,7 +36,7 @@ export async function makeNodeFiles(
   rootDir: string,
   { nodeName, address }: { readonly nodeName: string; readonly address: string },
 ): Promise<{ readonly root: string; readonly hostsFile: string }> {
-  const root = join(rootDir, "host");
+  const root = nodeRootIn(rootDir);
   await Promise.all(Object.keys(FOLDERS).map((path) => makeFolder(join(root, path), 0o755)));
   const modes = Object.entries(FOLDERS).filter(([, mode]) => mode !== undefined);
   const hostsFile = join(root, "etc/hosts");

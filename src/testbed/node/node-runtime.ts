@@ -25,6 +25,8 @@ export interface NodeRuntimeOptions {
   readonly networkFolder?: string;
   /** an embedded runtime's containers see this capacity; default: the runtime's own */
   readonly machine?: HostOptions["machine"];
+  /** an embedded runtime's containers see this folder as the node's root */
+  readonly nodeRoot?: string;
   /** the node's address in the network of `networkFolder` */
   readonly nodeAddress?: string;
 }
@@ -74,12 +76,20 @@ export async function openNodeRuntime(deps: NodeRuntimeDeps, options: NodeRuntim
 /** The socket has its own folder, because paths of sockets must be short. */
 async function startEmbeddedRuntime(
   { clock, trace, nodeName }: Omit<NodeRuntimeDeps, "signal">,
-  { pullMs, anyImage, networkFolder, nodeAddress, machine }: NodeRuntimeOptions,
+  { pullMs, anyImage, networkFolder, nodeAddress, machine, nodeRoot }: NodeRuntimeOptions,
 ): Promise<HostedRuntime> {
   const { hostRuntime } = await import("../../cluster/runtime/host/host.js");
   // The kubelet's facts are the main story; the runtime's are details.
   const peers = networkFolder === undefined ? undefined : { folder: networkFolder, node: nodeName };
   const network = defined({ peers, address: nodeAddress });
   const owner = `runtime ${nodeName}`;
-  return hostRuntime({ clock, trace, traceLevel: 2, network, owner, ...defined({ pullMs, anyImage, machine }) });
+  return hostRuntime({
+    clock,
+    trace,
+    nodeName,
+    traceLevel: 2,
+    network,
+    owner,
+    ...defined({ pullMs, anyImage, machine, nodeRoot }),
+  });
 }

@@ -24,12 +24,12 @@ import type { JoinPlan } from "./join-plan.js";
 import { nodeConfiguration } from "./kubelet-config.js";
 import { realUsage, simulatedUsage } from "./machine-usage.js";
 import { addressesInNetwork, claimNodeAddress } from "./node-address.js";
-import { makeNodeFiles } from "./node-files.js";
+import { makeNodeFiles, nodeRootIn } from "./node-files.js";
 import { type NodeRuntimeOptions, openNodeRuntime } from "./node-runtime.js";
 import { PodNetworkDialer } from "./pod-network-dialer.js";
 import { simulatedDisk } from "./simulated-disk.js";
 
-export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress"> {
+export interface StartNodeOptions extends Omit<NodeRuntimeOptions, "nodeAddress" | "nodeRoot"> {
   /** name, folder of key and certificate, capacity, how it joins */
   readonly plan: JoinPlan;
   readonly kubeVersion: string;
@@ -99,6 +99,7 @@ export async function startNode(
           memoryBytes: unitValue(plan.resources.memory),
         },
         ...defined({ nodeAddress }),
+        nodeRoot: nodeRootIn(options.rootDir ?? plan.folder),
       },
     );
     const settled = opening.catch(() => undefined);

@@ -110,7 +110,7 @@ export async function loadPrograms(): Promise<void> {
     import("../../../src/cluster/shell/programs/bytes/digest.js"),
     import("../../../src/cluster/shell/programs/bytes/dump.js"),
     import("../../../src/cluster/shell/programs/bytes/zip.js"),
-    import("../../../src/cluster/shell/programs/etcd.js"),
+    import("../../../src/cluster/shell/programs/agnhost/grpc-health-checking.js"),
     import("../../../src/cluster/shell/programs/agnhost/http-echo.js"),
     import("../../../src/cluster/shell/programs/web/httpd.js"),
     import("../../../src/cluster/shell/programs/coredns.js"),

@@ -56,7 +56,10 @@ registry.k8s.io/kas-network-proxy/proxy-server:v0.0.37 us.gcr.io/k8s-artifacts-p
 registry.k8s.io/event-exporter:v0.2.3 registry.k8s.io/cloud-controller-manager:v1.8.0 bprashanth/nginxhttps:1.0 radial/busyboxplus:curl
 gcr.io/k8s-staging-cri-tools/test-image-latest gcr.io/k8s-staging-cri-tools/test-image-tag:test
 gcr.io/k8s-staging-cri-tools/test-image-tag:all gcr.io/k8s-staging-cri-tools/test-image-1 gcr.io/k8s-staging-cri-tools/test-image-3
-gcr.io/k8s-staging-cri-tools/hostnet-nginx-amd64 registry.k8s.io/dns/k8s-dns-node-cache:1.22.13 registry.k8s.io/cpa/cluster-proportional-autoscaler:1.8.5 kubernetesui/dashboard:v2.7.0`;
+gcr.io/k8s-staging-cri-tools/hostnet-nginx-amd64 registry.k8s.io/volume-nfs:0.8 registry.k8s.io/cuda-vector-add:v0.1 k8s.gcr.io/addon-resizer:1.8.4 registry.k8s.io/kubectl:v1.28.0
+bitnami/kubectl:1.25 gcr.io/distroless/static:nonroot gcr.io/distroless/base-debian12 gcr.io/distroless/nodejs20-debian12 fedora:39
+registry.k8s.io/build-image/kube-cross:v1.25.0-go1.19.1-bullseye.0 gcc:13 julia haskell:9 elixir:1.15
+registry.k8s.io/dns/k8s-dns-node-cache:1.22.13 registry.k8s.io/cpa/cluster-proportional-autoscaler:1.8.5 kubernetesui/dashboard:v2.7.0`;
 SERVED.push(...DOCUMENTED.trim().split(/\s+/));
 for (const name of SERVED) {
   test(`the registry has ${name}`, () => assert.equal(refusalOf(parseReference(name), undefined), undefined));
@@ -148,8 +151,10 @@ test("too many pulls: the manifest is refused at Docker's own host", () => {
   );
 });
 
-test("each repository is one image's, has a valid name and is served with its first tag", () => {
-  const names = REGISTRY_IMAGES.flatMap(({ repositories }) => repositories);
+test("each tag of a repository is one image's, has a valid name and is served with its first tag", () => {
+  const names = REGISTRY_IMAGES.flatMap(({ repositories, tags }) =>
+    repositories.flatMap((name) => tags.map((tag) => `${name}:${tag}`)),
+  );
   assert.equal(new Set(names).size, names.length);
   for (const image of REGISTRY_IMAGES) {
     for (const name of image.repositories) {

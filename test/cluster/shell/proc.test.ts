@@ -216,8 +216,11 @@ for (const [what, securityContext, want] of NGINX) {
 test("nginx gives itself a title, as its image's does, and keeps its name", async () => {
   const container = lab.run({ image: { image: "nginx" }, linux: { securityContext: { namespaceOptions: OWN_PIDS } } });
   await lab.settle();
-  const { stdout } = await lab.sh("tr '\\0' '\\n' < /proc/1/cmdline; cat /proc/1/comm; pidof nginx", container);
-  assert.equal(stdout.toString(), "nginx: master process nginx -g daemon off;\nnginx\n1\n");
+  const { stdout } = await lab.sh(
+    "tr '\\0' '\\n' < /proc/1/cmdline; cat /proc/1/comm /proc/2/comm; pidof nginx",
+    container,
+  );
+  assert.equal(stdout.toString(), "nginx: master process nginx -g daemon off;\nnginx\nnginx\n2 1\n");
 });
 
 const ADMIN = { capabilities: { addCapabilities: ["SYS_ADMIN"] } };

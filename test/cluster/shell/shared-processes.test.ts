@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { afterAll, test } from "vitest";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, onTestFinished, test } from "vitest";
 import type { Container, Sandbox } from "../../../src/cluster/runtime/state/container.js";
 import { NamespaceMode } from "../../../src/staging/cri/messages/enums.js";
 import { RuntimeLab, stateOf } from "../runtime/lab.js";
@@ -40,7 +43,7 @@ test("containers of a pod with shareProcessNamespace see each other's processes,
   assert.equal(
     await sh("ps", shell),
     "PID   USER     TIME  COMMAND\n    1 65535     0:00 /pause\n    2 root      0:00 nginx: master process nginx\n" +
-      "    3 root      0:00 sleep infinity\n    4 root      0:00 ps\n",
+      "    3 root      0:00 sleep infinity\n    4 nginx     0:00 nginx: worker process\n    5 root      0:00 ps\n",
   );
   const status = "grep -E '^(Name|Pid|PPid|Uid)' /proc/1/status; tr '\\0' ' ' < /proc/2/cmdline";
   assert.equal(
@@ -81,6 +84,10 @@ test("signals and /proc/PID/root need the same user, or a capability", async () 
     await sh("cat /proc/3/root/etc/hostname; kill 3", tracer),
     `${sandbox.metadata.name}\nsh: can't kill pid 3: Operation not permitted\n`,
   );
+  assert.match(
+    await sh("ls /proc/1/root; grep CapEff /proc/1/status", tracer),
+    /^bin\n[\s\S]*pause\n[\s\S]*CapEff:\t0{16}\n$/,
+  );
   assert.equal(await sh("kill -0 3; echo $?", root), "0\n");
 });
 
@@ -117,4 +124,33 @@ test("hostPID: the node's processes, and those of all its containers", async () 
   assert.equal(stateOf(other), "exited (137, Error)");
   await lab.containers.stop(node, 0, new AbortController().signal);
   assert.equal(stateOf(node), "exited (137, Error)");
+});
+
+const SLEEP = ["sleep", "infinity"];
+
+test("hostPID: who may trace sees the node's root folder in /proc/1/root", async () => {
+  const nodeRoot = mkdtempSync(join(tmpdir(), "kubelab-root-"));
+  writeFileSync(join(nodeRoot, "hostname"), "node-7\n");
+  const node = new RuntimeLab({ nodeRoot });
+  onTestFinished(() => node.stop());
+  const namespaceOptions = { pid: NamespaceMode.NODE };
+  for (const [privileged, want] of [
+    [true, "node-7\n000001ffffffffff\n"],
+    [false, "cat: can't open '/proc/1/root/hostname': Permission denied\n000001ffffffffff\n"],
+  ] as const) {
+    const container = node.run({ command: SLEEP, linux: { securityContext: { namespaceOptions, privileged } } });
+    const { stdout, stderr } = await node.sh(
+      "cat /proc/1/root/hostname; awk '/CapEff/{print $2}' /proc/1/status",
+      container,
+    );
+    assert.equal(stderr.toString() + stdout.toString(), want);
+  }
+});
+
+test("a pod in the node's network has the node's name", async () => {
+  const node = new RuntimeLab({ nodeName: "node-7" });
+  onTestFinished(() => node.stop());
+  const host = { linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } };
+  const own = await node.sh("hostname; cat /etc/hostname", node.run({ command: SLEEP }, node.sandbox(host)));
+  assert.equal(own.stdout.toString(), "node-7\nnode-7\n");
 });

@@ -81,9 +81,9 @@ class ProvisionerRun {
     const storageClass = reflectors.of<StorageClass>("storageclasses.storage.k8s.io").byKey(storageClassOf(claim));
     const node = claim.metadata.annotations?.[SELECTED_NODE];
     if (storageClass === undefined || (await client.get("persistentvolumes", undefined, volumeNameOf(claim)))) return;
-    const problem = whyNot(claim);
-    if (problem !== undefined) return this.#failed(claim, problem);
-    if (node === undefined) return;
+    if (node === undefined && storageClass.volumeBindingMode === "WaitForFirstConsumer") return;
+    const problem = whyNot(claim) ?? (node === undefined ? "configuration error, no node was specified" : undefined);
+    if (problem !== undefined || node === undefined) return this.#failed(claim, problem ?? "");
     const done = await this.#help("create", claim, node);
     if (done === "no") return this.#failed(claim, `create process timeout after ${HELPER_TIMEOUT_MS / 1000} seconds`);
     if (done === "waits") return;

@@ -6,6 +6,8 @@ export interface ImageDefinition {
   readonly tags: readonly string[];
   /** the work of its container, in a few words */
   readonly about: string;
+  /** its distribution: `debian 12`, with `tagged` if its tags are those of the distribution; default: none, as busybox */
+  readonly base?: string;
   /** the accounts that can pull it; default: anyone. An account without a password accepts any password */
   readonly login?: { readonly username: string; readonly password?: string };
   readonly entrypoint: readonly string[];

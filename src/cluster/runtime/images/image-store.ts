@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DirectoryNode } from "../../shell/fs/nodes.js";
 import { type ImageDefinition, syntheticDefinition } from "./definition.js";
+import { osReleaseOf } from "./os-release.js";
 import { formatReference, parseReference, type Reference, repository } from "./reference.js";
 import { findDefinition, presentRepository } from "./registry.js";
 import { buildRootTree } from "./root-tree.js";
@@ -10,6 +11,8 @@ export interface StoredImage {
   /** digest of its configuration: `sha256:...` */
   readonly imageId: string;
   readonly definition: ImageDefinition;
+  /** its /etc/os-release; undefined: it has none */
+  readonly osRelease: string | undefined;
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
   readonly sizeBytes: number;
@@ -22,6 +25,7 @@ export interface RemoteImage {
   readonly imageId: string;
   readonly digest: string;
   readonly definition: ImageDefinition;
+  readonly osRelease: string | undefined;
 }
 
 function sha256(text: string): string {
@@ -32,12 +36,14 @@ function sha256(text: string): string {
 export function remoteImage(reference: Reference): RemoteImage {
   const described = findDefinition(reference);
   const tag = described?.hasOneContent === true ? "" : (reference.tag ?? reference.digest ?? "");
-  const identity = `${presentRepository(reference)}:${tag}`;
+  const identity = `${presentRepository(reference)}${tag.includes(":") ? "@" : ":"}${tag}`;
   const hash = sha256(identity);
+  const definition = described ?? syntheticDefinition(identity, Number.parseInt(hash.slice(0, 8), 16) / 2 ** 32);
   return {
     imageId: `sha256:${sha256(`config ${hash}`)}`,
     digest: reference.digest ?? `sha256:${sha256(`manifest ${hash}`)}`,
-    definition: described ?? syntheticDefinition(identity, Number.parseInt(hash.slice(0, 8), 16) / 2 ** 32),
+    definition,
+    osRelease: osReleaseOf(definition, reference.tag),
   };
 }
 
@@ -45,7 +51,8 @@ export function remoteImage(reference: Reference): RemoteImage {
 export class ImageStore {
   readonly #byId = new Map<string, StoredImage>();
   readonly #idOfName = new Map<string, string>();
-  readonly #trees = new Map<ImageDefinition, DirectoryNode>();
+  /** by definition and distribution: images share them */
+  readonly #trees = new Map<ImageDefinition, Map<string, DirectoryNode>>();
 
   list(): readonly StoredImage[] {
     return [...this.#byId.values()];
@@ -53,13 +60,14 @@ export class ImageStore {
 
   /** Stores an image under a name and its digest. */
   add(reference: Reference, isPinned = false): StoredImage {
-    const { imageId, digest, definition } = remoteImage(reference);
+    const { imageId, digest, definition, osRelease } = remoteImage(reference);
     const repoDigest = `${repository(reference)}@${digest}`;
     const before = this.#byId.get(imageId);
     const repoTags = reference.tag === undefined ? [] : [formatReference(reference)];
     const image: StoredImage = {
       imageId,
       definition,
+      osRelease,
       repoTags: merge(before?.repoTags, repoTags),
       repoDigests: merge(before?.repoDigests, [repoDigest]),
       sizeBytes: definition.sizeBytes,
@@ -110,12 +118,11 @@ export class ImageStore {
   }
 
   /** The image's file system, built for its first container. */
-  tree(image: StoredImage): DirectoryNode {
-    let tree = this.#trees.get(image.definition);
-    if (tree === undefined) {
-      tree = buildRootTree(image.definition);
-      this.#trees.set(image.definition, tree);
-    }
+  tree({ definition, osRelease = "" }: StoredImage): DirectoryNode {
+    const trees = this.#trees.get(definition) ?? new Map<string, DirectoryNode>();
+    this.#trees.set(definition, trees);
+    const tree = trees.get(osRelease) ?? buildRootTree(definition, osRelease);
+    trees.set(osRelease, tree);
     return tree;
   }
 }

@@ -38,7 +38,11 @@ export const REGISTRY_IMAGES: readonly ImageDefinition[] = [
   ...criTools,
 ];
 
-const BY_REPOSITORY = new Map(REGISTRY_IMAGES.flatMap((image) => image.repositories.map((name) => [name, image])));
+/** Several images of one repository have different tags. */
+const BY_REPOSITORY = new Map<string, ImageDefinition[]>();
+for (const image of REGISTRY_IMAGES) {
+  for (const name of image.repositories) BY_REPOSITORY.set(name, [...(BY_REPOSITORY.get(name) ?? []), image]);
+}
 
 /** Registries that answer, but have no embedded images. Other hosts cannot be resolved. */
 const OTHER_HOSTS = ["quay.io", "ghcr.io", "mcr.microsoft.com", "public.ecr.aws"];
@@ -64,7 +68,12 @@ export function presentRepository(reference: Reference): string {
 
 /** The image that the registry has in a repository; undefined if there is none. */
 export function findDefinition(reference: Reference): ImageDefinition | undefined {
-  return BY_REPOSITORY.get(presentRepository(reference));
+  const images = BY_REPOSITORY.get(presentRepository(reference));
+  return images?.find((image) => hasTag(image, reference)) ?? images?.[0];
+}
+
+function hasTag({ tags }: ImageDefinition, { tag }: Reference): boolean {
+  return tag === undefined || tags.some((known) => isTag(tag, known));
 }
 
 /**
@@ -77,11 +86,11 @@ export function refusalOf(
   anyImage = false,
 ): Refusal | undefined {
   const name = presentRepository(reference);
-  if (anyImage && BY_REPOSITORY.get(name)?.login === undefined) return undefined;
+  const image = findDefinition(reference);
+  if (anyImage && image?.login === undefined) return undefined;
   const host = name.slice(0, name.indexOf("/"));
   if (isOwnAddress(host)) return "refused";
   if (!HOSTS.has(host)) return "unreachable";
-  const image = BY_REPOSITORY.get(name);
   // Docker's registry does not reveal to anonymous clients which repositories exist.
   if (image === undefined) return host === "docker.io" ? "denied" : "not-found";
   if (image.login !== undefined) {
@@ -90,9 +99,7 @@ export function refusalOf(
     const { username, password = given.password } = image.login;
     if (given.username !== username || given.password !== password) return "wrong-login";
   }
-  return reference.tag === undefined || image.tags.some((tag) => isTag(reference.tag ?? "", tag))
-    ? undefined
-    : "not-found";
+  return hasTag(image, reference) ? undefined : "not-found";
 }
 
 /** A name or an address without an embedded registry. */

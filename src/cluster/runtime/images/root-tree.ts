@@ -47,8 +47,11 @@ const PASSWD = [
   "",
 ];
 
-/** Builds an image's file system from its description. Containers share it until they write to it. */
-export function buildRootTree(definition: ImageDefinition): DirectoryNode {
+/**
+ * Builds an image's file system from its description. Containers share it until they write to it.
+ * @param osRelease "" for an image without a distribution
+ */
+export function buildRootTree(definition: ImageDefinition, osRelease = ""): DirectoryNode {
   const owner = {};
   const root = directory(owner, IMAGE_TIME_MS);
   const put = (path: string, node: FsNode) => {
@@ -70,7 +73,13 @@ export function buildRootTree(definition: ImageDefinition): DirectoryNode {
     for (const [name, which] of APPLETS) program(`${definition.applets}/${name}`, which);
   }
   for (const [path, name] of Object.entries(definition.programs)) program(path, name);
-  if (Object.values(definition.programs).includes("nginx")) enter(root, "/var/cache/nginx/x", owner);
+  if (osRelease !== "") text("/etc/os-release", osRelease);
+  if (Object.values(definition.programs).includes("nginx")) {
+    enter(root, "/var/cache/nginx/x", owner);
+    text("/etc/nginx/nginx.conf", NGINX_CONFIG);
+    put("/var/log/nginx/access.log", symlink(owner, IMAGE_TIME_MS, "/dev/stdout"));
+    put("/var/log/nginx/error.log", symlink(owner, IMAGE_TIME_MS, "/dev/stderr"));
+  }
   if (definition.ports.length > 0) text("/etc/nginx/conf.d/default.conf", serverConfig(definition));
   for (const [path, lines] of Object.entries(definition.files)) {
     if (path.endsWith("/")) enter(root, `${path}x`, owner);
@@ -78,6 +87,24 @@ export function buildRootTree(definition: ImageDefinition): DirectoryNode {
   }
   return root;
 }
+
+/** What our nginx does. */
+const NGINX_CONFIG = `
+user  nginx;
+worker_processes  1;
+
+error_log  /var/log/nginx/error.log notice;
+pid        /var/run/nginx.pid;
+
+events {
+    worker_connections  1024;
+}
+
+http {
+    access_log  /var/log/nginx/access.log;
+    include /etc/nginx/conf.d/*.conf;
+}
+`;
 
 /** @param mtimeMs Unix ms */
 export function deviceFile(owner: object, mtimeMs: number, device: Device): FsNode {

@@ -90,12 +90,9 @@ export function exitReason(exitCode: number, isOutOfMemory: boolean): ExitReason
 
 export type SandboxState = "ready" | "not-ready";
 
-const NODE_HOSTNAME = "kubelab-node";
-
 /** A pod sandbox: what its containers share. */
 export class Sandbox {
   readonly containers = new Set<Container>();
-  readonly uts: UtsNamespace;
   state: SandboxState = "ready";
   /** called when its own process has ended */
   onEnd: () => void = () => {};
@@ -117,9 +114,8 @@ export class Sandbox {
     readonly network: NetworkNamespace,
     /** the PID namespace of its own process, for containers that share it */
     readonly processes: ProcessTable,
-  ) {
-    this.uts = { hostname: this.usesHostNetwork ? NODE_HOSTNAME : config.hostname || metadata.name };
-  }
+    readonly uts: UtsNamespace,
+  ) {}
 
   /** `default/web`, for people */
   get podName(): string {

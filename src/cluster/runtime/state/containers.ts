@@ -18,7 +18,7 @@ import type { EventName } from "./events.js";
 import { newId } from "./ids.js";
 import { type ContainerEnd, RunningContainer } from "./running.js";
 import { checkSecurity } from "./security.js";
-import { containerSpec, openLog } from "./spec.js";
+import { commandOf, containerSpec, openLog } from "./spec.js";
 import { containerEvent, containerItem, phaseText } from "./status.js";
 
 const KILL = { what: "send SIGKILL to a container that has not ended", setBy: "timeout of StopContainer" };
@@ -64,6 +64,10 @@ export class Containers {
     checkDevices(config.devices);
     checkSecurity(config);
     const containerId = id ?? newId(core.random, (taken) => core.containers.has(taken) || core.sandboxes.has(taken));
+    if (commandOf({ config, image }).length === 0) {
+      const failed = `failed to generate container "${containerId}" spec: failed to generate spec`;
+      throw new RpcError("Unknown", `${failed}: no command specified`);
+    }
     if (core.containers.has(containerId)) throw new RpcError("AlreadyExists", `container "${containerId}" exists`);
     const name = containerName(metadata, sandbox.metadata);
     const owner = core.containerNames.reserve(name, containerId);

@@ -6,6 +6,7 @@ import { HostOwners } from "../../shell/fs/host-owners.js";
 import { Scheduler } from "../../shell/process/cpu.js";
 import { MemoryPool } from "../../shell/process/memory-account.js";
 import type { NodeFacts } from "../../shell/process/process.js";
+import type { ProcessTable } from "../../shell/process/process-table.js";
 import { notFound } from "../errors.js";
 import { ImageStore } from "../images/image-store.js";
 import { Puller } from "../images/pull.js";
@@ -42,6 +43,10 @@ export interface CoreOptions {
   /** the memory limit of all containers' processes together */
   readonly memoryBytes: number;
   readonly machine: MachineSize;
+  /** the host name of pods in the node's network */
+  readonly nodeName: string;
+  /** see RuntimeOptions */
+  readonly nodeRoot?: string;
   /** see NetworkOptions */
   readonly nodeAddress?: string;
 }
@@ -64,7 +69,7 @@ export class RuntimeCore {
   readonly scheduler = new Scheduler();
   readonly memory: MemoryPool;
   readonly owners = new HostOwners();
-  readonly processes = nodeProcesses();
+  readonly processes: ProcessTable;
   readonly node: NodeFacts;
   /** the addresses of pods and their listeners */
   readonly network: NodeNetwork;
@@ -80,6 +85,7 @@ export class RuntimeCore {
     this.random = deps.random;
     this.trace = deps.trace;
     this.time = new NanoTime(deps.clock);
+    this.processes = nodeProcesses(options.nodeRoot);
     this.memory = new MemoryPool(options.memoryBytes);
     const used = () => [...this.containers.values()].reduce((sum, one) => sum + usageOf(one).memoryBytes, SYSTEM_BYTES);
     this.node = { ...options.machine, usedBytes: used, startedMs: deps.clock.now() };

@@ -50,8 +50,14 @@ export class Sandboxes {
     }
     const network = ip === undefined ? core.network.host : core.network.add(ip);
     const createdAt = core.time.now();
-    const own = sandboxProcesses(core.processes, () => this.becomeNotReady(sandbox));
-    const parts = [ip, network, own.processes] as const;
+    const pause = core.images.find(PAUSE_IMAGE);
+    const own = sandboxProcesses(core.processes, {
+      onEnd: () => this.becomeNotReady(sandbox),
+      root: () => pause && core.images.tree(pause),
+    });
+    // The kubelet names no host for a pod in the node's network.
+    const uts = { hostname: config.hostname || (usesHost ? core.options.nodeName : metadata.name) };
+    const parts = [ip, network, own.processes, uts] as const;
     const sandbox = new Sandbox(sandboxId, name, config, metadata, runtimeHandler, createdAt, ...parts);
     sandbox.onEnd = own.remove;
     core.sandboxes.add(sandboxId, sandbox);

@@ -125,7 +125,7 @@ function limitMilliCoresOf({ resources }: Container): number | undefined {
 }
 
 /** How a pod's command and args combine with the image's. */
-export function commandOf({ config, image }: Container): readonly string[] {
+export function commandOf({ config, image }: Pick<Container, "config" | "image">): readonly string[] {
   const { entrypoint, cmd } = image.definition;
   if (config.command.length > 0) return [...config.command, ...config.args];
   return [...entrypoint, ...(config.args.length > 0 ? config.args : cmd)];

@@ -36,6 +36,12 @@ export function groupsOf(fs: ContainerFs, { name, gid }: Pick<Account, "name" | 
   return [...new Set([gid, ...own.map((one) => one.gid)])];
 }
 
+/** The user with this name or number, with all groups; undefined if there is none. */
+export function accountOf(fs: ContainerFs, text: string) {
+  const found = readAccounts(fs).find(({ name, uid }) => name === text || String(uid) === text);
+  return found === undefined ? undefined : { ...found, groups: groupsOf(fs, found) };
+}
+
 /** The names of users and groups, for a program that prints many: each file is read once. */
 export class AccountNames {
   #users: ReadonlyMap<number, string> | undefined;

@@ -2,9 +2,9 @@ import { release } from "node:os";
 import { mountInfoText, mountsText } from "../fs/mount-table.js";
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
-import { type Confinement, capabilityMask, effectiveCapabilities, permitsTrace } from "./confinement.js";
+import { capabilityMask, effectiveCapabilities, permitsTrace } from "./confinement.js";
 import type { Machine } from "./process.js";
-import { commandOf, isProcess, type ProcessOwner, type Task, userOf } from "./process-table.js";
+import { commandOf, isProcess, subjectOf, type Task } from "./process-table.js";
 
 /** What every Linux machine has below /proc/sys; a sandbox's sysctls are added. */
 const SYSCTLS: Readonly<Record<string, string>> = {
@@ -65,33 +65,24 @@ function processFolder(machine: Machine, nowMs: number, name: string): FsNode | 
     cgroup: () => virtualFile(nowMs, "0::/\n"),
     mountinfo: () => virtualFile(nowMs, (owner ?? machine).fs.mountTable(mountInfoText)),
     mounts: () => virtualFile(nowMs, (owner ?? machine).fs.mountTable(mountsText)),
-    oom_score_adj: () => virtualFile(nowMs, `${owner?.confinement.oomScoreAdj ?? SANDBOX_OOM_SCORE}\n`),
-    root: () => rootOf(machine, nowMs, owner),
+    oom_score_adj: () => virtualFile(nowMs, `${subjectOf(task).confinement.oomScoreAdj}\n`),
+    root: () => rootOf(machine, nowMs, task),
     status: () => virtualFile(nowMs, statusText(machine, comm, Number(name), task)),
   });
 }
 
-/** The kubelet's score of sandboxes and of itself. */
-const SANDBOX_OOM_SCORE = -998;
-/** The sandbox's and the node's own processes. Programs do not look at their capabilities. */
-const NO_CONFINEMENT: Confinement = {
-  capabilities: new Set(),
-  noNewPrivileges: false,
-  seccomp: 0,
-  sysctls: {},
-  oomScoreAdj: SANDBOX_OOM_SCORE,
-};
-
 /** The root folder of a process, for those that may trace it. Differs: it cannot be changed from there. */
-function rootOf(machine: Machine, nowMs: number, owner: ProcessOwner | undefined): FsNode {
-  if (owner !== undefined && (owner === machine || permitsTrace(machine, owner))) return owner.fs.root;
-  return { ...fixedFolder(nowMs, {}), isSealed: true };
+function rootOf(machine: Machine, nowMs: number, task: Task): FsNode {
+  const subject = subjectOf(task);
+  const isAllowed = subject === machine || permitsTrace(machine, subject);
+  const root = isAllowed ? (isProcess(task) ? task.machine.fs.root : task.root()) : undefined;
+  return root ?? { ...fixedFolder(nowMs, {}), isSealed: true };
 }
 
 /** Mirrors fs/proc/array.c (proc_pid_status), with the fields that programs read. */
 function statusText({ processes }: Machine, comm: string, pid: number, task: Task): string {
-  const { uid, gid, groups } = userOf(task);
-  const confinement = isProcess(task) ? task.machine.confinement : NO_CONFINEMENT;
+  const { user, confinement } = subjectOf(task);
+  const { uid, gid, groups } = user;
   const bounding = capabilityMask(confinement.capabilities);
   const effective = capabilityMask(effectiveCapabilities(uid, confinement));
   const fields: readonly (readonly [string, string | number])[] = [

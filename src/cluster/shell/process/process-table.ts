@@ -1,14 +1,16 @@
 import type { ContainerFs } from "../fs/container-fs.js";
+import type { FsNode } from "../fs/nodes.js";
 import { baseName } from "../fs/paths.js";
 import type { ByteSink, ByteSource } from "../streams.js";
 import { permitsSignal, type Subject } from "./confinement.js";
 import { SIGKILL } from "./signals.js";
 
 /** A process of the machine outside of containers, or a sandbox's own: only its entry in the table exists. */
-export interface NodeTask {
+export interface NodeTask extends Subject {
   readonly parentPid: number;
   readonly argv: readonly string[];
-  readonly user: Subject["user"];
+  /** its root folder; undefined: no file of it is known */
+  readonly root: () => FsNode | undefined;
   /** receives the signals of processes in a namespace; undefined: they are refused */
   readonly onSignal?: (signal: number, from: ProcessTable) => void;
 }
@@ -109,9 +111,9 @@ export function isProcess(task: Task): task is OwnedProcess {
   return "machine" in task;
 }
 
-/** The user of a process. */
-export function userOf(task: Task): Subject["user"] {
-  return isProcess(task) ? task.machine.user : task.user;
+/** The user of a process and its rights. */
+export function subjectOf(task: Task): Subject {
+  return isProcess(task) ? task.machine : task;
 }
 
 /**
@@ -123,7 +125,7 @@ export function userOf(task: Task): Subject["user"] {
 export function sendSignal(sender: ProcessOwner, pid: string, signal: number): string | undefined {
   const task = sender.processes.find(Number(pid));
   if (task === undefined) return `can't kill pid ${pid}: No such process`;
-  const isAllowed = permitsSignal(sender, userOf(task).uid) && (isProcess(task) || task.onSignal !== undefined);
+  const isAllowed = permitsSignal(sender, subjectOf(task).user.uid) && (isProcess(task) || task.onSignal !== undefined);
   if (!isAllowed) return `can't kill pid ${pid}: Operation not permitted`;
   if (signal === 0) return undefined;
   if (!isProcess(task)) task.onSignal?.(signal, sender.processes);

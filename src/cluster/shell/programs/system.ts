@@ -1,11 +1,10 @@
 import { release } from "node:os";
-import type { ContainerFs } from "../fs/container-fs.js";
-import { AccountNames, groupsOf, readAccounts } from "../process/accounts.js";
+import { AccountNames, accountOf } from "../process/accounts.js";
 import { effectiveCapabilities } from "../process/confinement.js";
 import { execInPlace } from "../process/exec.js";
 import { lookUp } from "../process/lookup.js";
 import { exitCodeOf, type Process, type Self, SpawnError } from "../process/process.js";
-import { isProcess, sendSignal, userOf } from "../process/process-table.js";
+import { isProcess, sendSignal, subjectOf } from "../process/process-table.js";
 import { parseSignal, SIGINT, SIGTERM } from "../process/signals.js";
 import { terminalOf } from "../process/terminal.js";
 import { complain, parseArgs, print, usage } from "./console.js";
@@ -64,58 +63,6 @@ export function untilSignal(self: Self, ...signals: readonly number[]): Promise<
 export async function pause(self: Self): Promise<number> {
   await untilSignal(self, SIGTERM, SIGINT);
   return 0;
-}
-
-/**
- * A component of the cluster that kubelab runs outside of containers: the container represents it in the list of pods.
- * Prints a note about it, and ends on a signal.
- */
-export async function component(self: Self): Promise<number> {
-  const name = self.argv[0]?.split("/").at(-1);
-  const where = self.env["KUBELAB_RUNS_IN"] ?? "another process";
-  await print(
-    self,
-    `${name} of this cluster runs in ${where}, not in this container: it continues when the container ends.\n`,
-  );
-  await untilSignal(self, SIGTERM, SIGINT);
-  return 0;
-}
-
-/** Stands for a program that kubelab does not have, such as an image's own: reports that it runs, and ends on a signal. */
-export async function app(self: Self): Promise<number> {
-  const [path = ""] = self.argv;
-  const text =
-    path === "/app"
-      ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.uts.hostname}`
-      : `kubelab has no ${path}: this process only waits for a signal`;
-  await print(self, `${text}\n`);
-  const signal = await untilSignal(self, SIGTERM, SIGINT);
-  await print(self, `got signal ${signal}, ending\n`);
-  return 0;
-}
-
-/** More digits would keep the processor from the other containers. */
-const MAX_DIGITS = 10_000;
-
-/** `perl -Mbignum=bpi -wle 'print bpi(2000)'`, the work of the documentation's Job. Waits for a signal with other scripts. */
-export async function perl(self: Self): Promise<number> {
-  const digits = Number(/^\s*print\s+bpi\((\d+)\);?\s*$/.exec(self.argv.at(-1) ?? "")?.[1]);
-  if (!(digits >= 2 && digits <= MAX_DIGITS)) return app(self);
-  await print(self, `${pi(digits)}\n`);
-  return 0;
-}
-
-/** The first digits of pi, rounded: Newton's series of the arcsine of 1/2, with integers. */
-function pi(digits: number): string {
-  const guard = 10n ** 10n;
-  let term = 3n * 10n ** BigInt(digits - 1) * guard;
-  let sum = 0n;
-  for (let odd = 1n; term > 0n; odd += 2n) {
-    sum += term / odd;
-    term = (term * odd) / (4n * (odd + 1n));
-  }
-  const text = String((sum + guard / 2n) / guard);
-  return `${text[0]}.${text.slice(1)}`;
 }
 
 /** `env [-i] [NAME=VALUE...] [COMMAND [ARG...]]` */
@@ -320,11 +267,6 @@ export async function id(self: Self): Promise<number> {
   return code;
 }
 
-function accountOf(fs: ContainerFs, text: string) {
-  const found = readAccounts(fs).find(({ name, uid }) => name === text || String(uid) === text);
-  return found === undefined ? undefined : { ...found, groups: groupsOf(fs, found) };
-}
-
 /** `uname [-a] [-r] ...` */
 export async function uname(self: Self): Promise<number> {
   const { options } = parseArgs(self.argv.slice(1), "asnrvmo");
@@ -357,7 +299,7 @@ function processLines(self: Self): string {
   const { fs, processes } = self.machine;
   const names = new AccountNames(fs);
   const lines = processes.entries().map(([pid, task]) => {
-    const { uid } = userOf(task);
+    const { uid } = subjectOf(task).user;
     const user = (names.user(uid) ?? String(uid)).slice(0, 8).padEnd(8);
     const time = cpuTimeText(isProcess(task) ? task.cpuNs / 1e9 : 0);
     return `${String(pid).padStart(5)} ${user} ${time} ${task.argv.join(" ")}\n`;

@@ -10,6 +10,7 @@ import { ifconfig, ip, netstat, route } from "./net/interfaces.js";
 import { chmod, chown, stat } from "./owners.js";
 import { killall, nohup, pgrep, pidof } from "./processes.js";
 import { seq } from "./seq.js";
+import * as standIns from "./stand-ins.js";
 import * as system from "./system.js";
 import { echo, head, tail, tee, wc, yes } from "./text.js";
 import { tr } from "./tr.js";
@@ -32,7 +33,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["nginx", async (self) => (await import("./web/nginx.js")).nginx(self)],
   ["httpd", async (self) => (await import("./web/httpd.js")).httpd(self)],
   ["http-echo", async (self) => (await import("./agnhost/http-echo.js")).httpEcho(self)],
-  ["etcd", async (self) => (await import("./etcd.js")).etcd(self)],
+  ["etcd", standIns.etcd],
   ["busybox-httpd", async (self) => (await import("./web/busybox-httpd.js")).busyboxHttpd(self)],
   ["curl", async (self) => (await import("./net/curl.js")).curl(self)],
   ["wget", async (self) => (await import("./net/wget.js")).wget(self)],
@@ -45,9 +46,11 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["coredns", async (self) => (await import("./coredns.js")).coredns(self)],
   ["redis-server", async (self) => (await import("./redis/server.js")).redisServer(self)],
   ["redis-cli", async (self) => (await import("./redis/cli.js")).redisCli(self)],
-  ["perl", system.perl],
-  ["component", system.component],
-  ["app", system.app],
+  ["perl", standIns.perl],
+  ["component", standIns.component],
+  ["app", standIns.app],
+  ["repl", standIns.repl],
+  ["kubectl", standIns.kubectl],
   ["agnhost", async (self) => (await import("./agnhost/agnhost.js")).agnhost(self)],
   ["nnp", nnp],
   ["entrypoint", system.entrypoint],
@@ -141,7 +144,7 @@ export function findProgram(name: string): Program | undefined {
 
 /** Programs that no busybox has, or under another name. */
 const OF_OTHER_IMAGES = new Set(
-  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app agnhost nnp pause entrypoint redis-server redis-cli gosu".split(
+  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app repl kubectl agnhost nnp pause entrypoint redis-server redis-cli gosu".split(
     " ",
   ),
 );

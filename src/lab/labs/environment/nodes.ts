@@ -9,6 +9,7 @@ import { planUnasked } from "../../../testbed/node/join-plan.js";
 import { nodeConfiguration } from "../../../testbed/node/kubelet-config.js";
 import type { RunningNode } from "../../../testbed/node/node.js";
 import { claimNodeAddress } from "../../../testbed/node/node-address.js";
+import { nodeRootIn } from "../../../testbed/node/node-files.js";
 import type { Target } from "../../../testbed/target/target.js";
 import type { Ctx } from "../../../trace/ctx.js";
 import { plainText } from "../../../trace/terminal/options.js";
@@ -162,7 +163,9 @@ export class LabMachine {
     const network = { address, peers: { folder: networkFolder, node: name } };
     const { random } = session.context;
     const seed = random.part?.(`runtime ${name}`).bytes(4).readUInt32BE();
-    const runtime = await hostRuntime({ rootDir, clock, trace, traceLevel: 2, pullMs, network, ...defined({ seed }) });
+    const node = { nodeName: name, nodeRoot: nodeRootIn(folder) };
+    const settings = { rootDir, ...node, traceLevel: 2, pullMs, network, ...defined({ seed }) } as const;
+    const runtime = await hostRuntime({ clock, trace, ...settings });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.

@@ -2,9 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { onAbort } from "../../../../util/async/abort.js";
 import { FsError } from "../../fs/fs-error.js";
 import { bindErrorText, listenTcp } from "../../net/listen.js";
-import type { Self } from "../../process/process.js";
-import { SIGHUP, SIGINT, SIGQUIT, SIGTERM } from "../../process/signals.js";
-import { complain, print, usage } from "../console.js";
+import { accountOf } from "../../process/accounts.js";
+import type { Listener } from "../../process/ports.js";
+import type { ProcessUser, Self } from "../../process/process.js";
+import { sendSignal } from "../../process/process-table.js";
+import { SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM } from "../../process/signals.js";
+import { print, usage, warn } from "../console.js";
 import { formatDate } from "../date.js";
 import { untilSignal } from "../system.js";
 import { serveHttp } from "./http-server.js";
@@ -28,44 +31,119 @@ interface Site {
  * /etc/nginx/conf.d, static files, access log on stdout. It listens in the pod's network only.
  */
 export async function nginx(self: Self): Promise<number> {
+  const { fs, user } = self.machine;
+  const config = fs.exists(MAIN_CONFIG) ? fs.readFile(MAIN_CONFIG).toString() : "";
+  const pidFile = /^\s*pid\s+([^\s;]+)/m.exec(config)?.[1] ?? PID_FILE;
+  const asked = self.argv.slice(1).find((word) => /^-[vVtTs]/.test(word));
+  if (asked !== undefined) return answerOption(self, asked, pidFile);
   self.become([`nginx: master process ${self.argv.join(" ")}`]);
-  const site = readSite(self);
-  const config = self.machine.fs.exists(MAIN_CONFIG) ? self.machine.fs.readFile(MAIN_CONFIG).toString() : "";
+  let site = readSite(self);
+  // Only root can start workers of another user.
+  const name = /^\s*user\s+([\w-]+)/m.exec(config)?.[1] ?? "nginx";
+  const account = user.uid === 0 ? accountOf(fs, name) : undefined;
   // An image for other users than root names folders that they can write.
-  const problem = config.includes("_temp_path") ? undefined : makeCaches(self);
+  const problem = config.includes("_temp_path") ? undefined : makeCaches(self, account?.uid);
   if (problem !== undefined) return usage(self, problem);
   const server = serveHttp(self, (request, response) => answer(self, site, request, response));
-  for (const { port, address } of site.sockets) {
-    const listening = listenTcp(self, port, server.listener, address);
-    if (typeof listening !== "string") continue;
-    const why = `(${ERRNOS[listening]}: ${bindErrorText(listening)})`;
-    await complain(self, `[emerg] bind() to ${address ?? "0.0.0.0"}:${port} failed ${why}`);
-    return 1;
-  }
+  const listens = new Set<string>();
+  const bindProblem = openSockets(self, site, listens, server.listener);
+  if (bindProblem !== undefined) return usage(self, bindProblem);
   onAbort(self.signal, () => server.close());
-  const pidProblem = writePid(self, /^\s*pid\s+([^\s;]+)/m.exec(config)?.[1] ?? PID_FILE);
+  const pidProblem = writePid(self, pidFile);
   if (pidProblem !== undefined) return usage(self, pidProblem);
   await notice(self, "start worker processes");
-  self.onSignal(SIGHUP, "ignore");
+  keepWorker(self, account).catch(() => {}); // the process has ended
+  self.onSignal(SIGHUP, () => {
+    site = readSite(self);
+    const problem = openSockets(self, site, listens, server.listener);
+    const lines = problem === undefined ? notice(self, "signal 1 received, reconfiguring") : usage(self, problem);
+    lines.catch(() => {}); // the process has ended
+  });
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
   await notice(self, `signal ${signal} received, ${signal === SIGQUIT ? "gracefully shutting down" : "exiting"}`);
   return 0;
 }
 
+/** Opens the sockets that `listens` lacks. Differs: a reload closes none. @returns the problem of one */
+function openSockets(self: Self, { sockets }: Site, listens: Set<string>, listener: Listener): string | undefined {
+  for (const { port, address } of sockets) {
+    const name = `${address ?? "0.0.0.0"}:${port}`;
+    if (listens.has(name)) continue;
+    const listening = listenTcp(self, port, listener, address);
+    if (typeof listening === "string")
+      return `[emerg] bind() to ${name} failed (${ERRNOS[listening]}: ${bindErrorText(listening)})`;
+    listens.add(name);
+  }
+  return undefined;
+}
+
 const CACHE_FOLDER = "/var/cache/nginx";
 const CACHES = ["client_temp", "proxy_temp", "fastcgi_temp", "uwsgi_temp", "scgi_temp"];
 
-/** Makes what nginx needs before it listens. Mirrors ngx_create_paths. @returns the problem of a folder */
-function makeCaches({ machine: { fs }, umask }: Self): string | undefined {
+/** Makes what nginx needs before it listens. Mirrors ngx_create_paths. @param uid of its workers @returns the problem of a folder */
+function makeCaches({ machine: { fs }, umask }: Self, uid: number | undefined): string | undefined {
   for (const path of CACHES.map((name) => `${CACHE_FOLDER}/${name}`)) {
+    let call = `mkdir() "${path}"`;
     try {
       if (!fs.exists(path)) fs.mkdir(path, { mode: 0o700 & ~umask });
+      if (uid === undefined || fs.stat(path).uid === uid) continue;
+      call = `chown("${path}", ${uid})`;
+      fs.chown(path, { uid });
     } catch (error) {
-      return problemOf(`mkdir() "${path}"`, error);
+      return problemOf(call, error);
     }
   }
   return undefined;
 }
+
+/** Starts the worker as its own user, and again when it ends. Differs: the master serves, and there is one worker. */
+async function keepWorker(self: Self, account: ProcessUser | undefined): Promise<void> {
+  const { machine, signal, pid, env, cwd, stdin, stdout, stderr } = self;
+  const owner = account === undefined ? machine : machine.asUser(account);
+  const options = { argv: [WORKER], env, cwd, stdin, stdout, stderr, parentPid: pid };
+  for (;;) {
+    const worker = owner.fork(work, options);
+    using _ = onAbort(signal, () => worker.kill(SIGKILL));
+    await notice(self, `start worker process ${worker.pid}`);
+    const status = await worker.exited;
+    const how = status.kind === "signaled" ? `exited on signal ${status.signal}` : `exited with code ${status.code}`;
+    await notice(self, `worker process ${worker.pid} ${how}`, status.kind === "signaled" ? "alert" : "notice");
+    await machine.clock.sleep(RESPAWN_MS, signal);
+  }
+}
+
+const WORKER = "nginx: worker process";
+/** A worker that cannot live must not keep its master busy. */
+const RESPAWN_MS = 100;
+
+async function work(self: Self): Promise<number> {
+  self.onSignal(SIGHUP, "ignore");
+  await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
+  return 0;
+}
+
+/** `nginx -v`, `nginx -s reload`. */
+async function answerOption(self: Self, option: string, pidFile: string): Promise<number> {
+  const { fs } = self.machine;
+  if (/^-[vV]/.test(option)) {
+    await warn(self, `nginx version: nginx/${self.env["NGINX_VERSION"] ?? "1.25.3"}\n`);
+    return 0;
+  }
+  if (/^-[tT]/.test(option)) return usage(self, "kubelab cannot test a configuration");
+  const word = option.slice(2) || (self.argv.at(self.argv.indexOf(option) + 1) ?? "");
+  const signal = SIGNALS.get(word);
+  if (signal === undefined) return usage(self, `invalid option: "-s ${word}"`);
+  const pid = fs.exists(pidFile) ? fs.readFile(pidFile).toString().trim() : "";
+  if (pid === "") return usage(self, `[error] invalid PID number "" in "${pidFile}"`);
+  const problem = sendSignal(self.machine, pid, signal);
+  return problem === undefined ? 0 : usage(self, `[alert] kill(${pid}, ${signal}) failed`);
+}
+
+const SIGNALS = new Map([
+  ["stop", SIGTERM],
+  ["quit", SIGQUIT],
+  ["reload", SIGHUP],
+]);
 
 /** Mirrors ngx_create_pidfile. @returns the problem of the file */
 function writePid({ machine: { fs }, pid }: Self, path: string): string | undefined {
@@ -83,9 +161,9 @@ function problemOf(call: string, error: unknown): string {
   return `[emerg] ${call} failed (${errno}: ${error.text})`;
 }
 
-async function notice(self: Self, text: string): Promise<void> {
+async function notice(self: Self, text: string, level: "notice" | "alert" = "notice"): Promise<void> {
   const when = formatDate(new Date(self.machine.clock.now()), "%Y/%m/%d %H:%M:%S");
-  await self.stderr.write(Buffer.from(`${when} [notice] ${self.pid}#${self.pid}: ${text}\n`), self.signal);
+  await self.stderr.write(Buffer.from(`${when} [${level}] ${self.pid}#${self.pid}: ${text}\n`), self.signal);
 }
 
 function readSite(self: Self): Site {

@@ -1,0 +1,93 @@
+import { baseName } from "../fs/paths.js";
+import type { Self } from "../process/process.js";
+import { SIGINT, SIGTERM } from "../process/signals.js";
+import { complain, print } from "./console.js";
+import { untilSignal } from "./system.js";
+
+/** Programs that stand for those of images that kubelab does not have. */
+
+/**
+ * A component of the cluster that kubelab runs outside of containers: the container represents it in the list of pods.
+ * Prints a note about it, and ends on a signal.
+ */
+export async function component(self: Self): Promise<number> {
+  const name = self.argv[0]?.split("/").at(-1);
+  const where = self.env["KUBELAB_RUNS_IN"] ?? "another process";
+  await print(
+    self,
+    `${name} of this cluster runs in ${where}, not in this container: it continues when the container ends.\n`,
+  );
+  await untilSignal(self, SIGTERM, SIGINT);
+  return 0;
+}
+
+/** Stands for a program that kubelab does not have, such as an image's own: reports that it runs, and ends on a signal. */
+export async function app(self: Self): Promise<number> {
+  const [path = ""] = self.argv;
+  const text =
+    path === "/app"
+      ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.uts.hostname}`
+      : `kubelab has no ${path}: this process only waits for a signal`;
+  await print(self, `${text}\n`);
+  const signal = await untilSignal(self, SIGTERM, SIGINT);
+  await print(self, `got signal ${signal}, ending\n`);
+  return 0;
+}
+
+/**
+ * The interpreter of a language that kubelab does not have. Without a program it reads its input to the end; it runs nothing of it.
+ */
+export async function repl(self: Self): Promise<number> {
+  if (self.argv.slice(1).some((word) => word !== "-i")) return app(self);
+  const name = baseName(self.argv[0] ?? "");
+  if (self.stdin.isTerminal) await print(self, `kubelab has no ${name}: Ctrl-D ends it\n`);
+  for (;;) {
+    const bytes = await self.stdin.read(self.signal);
+    if (bytes === undefined) return 0;
+    if (bytes.toString().trim() !== "") await complain(self, "kubelab does not run this language");
+  }
+}
+
+/** `kubectl` of an image. */
+export async function kubectl(self: Self): Promise<number> {
+  await complain(self, "kubelab runs no kubectl in containers: run it on your machine");
+  return 1;
+}
+
+/** More digits would keep the processor from the other containers. */
+const MAX_DIGITS = 10_000;
+
+/** `perl -Mbignum=bpi -wle 'print bpi(2000)'`, the work of the documentation's Job. Waits for a signal with other scripts. */
+export async function perl(self: Self): Promise<number> {
+  if (self.argv[1] === "-de0" && self.argv.length === 2) return repl({ ...self, argv: ["perl"] });
+  const digits = Number(/^\s*print\s+bpi\((\d+)\);?\s*$/.exec(self.argv.at(-1) ?? "")?.[1]);
+  if (!(digits >= 2 && digits <= MAX_DIGITS)) return app(self);
+  await print(self, `${pi(digits)}\n`);
+  return 0;
+}
+
+/** The first digits of pi, rounded: Newton's series of the arcsine of 1/2, with integers. */
+function pi(digits: number): string {
+  const guard = 10n ** 10n;
+  let term = 3n * 10n ** BigInt(digits - 1) * guard;
+  let sum = 0n;
+  for (let odd = 1n; term > 0n; odd += 2n) {
+    sum += term / odd;
+    term = (term * odd) / (4n * (odd + 1n));
+  }
+  const text = String((sum + guard / 2n) / guard);
+  return `${text[0]}.${text.slice(1)}`;
+}
+
+/** `etcd --listen-client-urls http://0.0.0.0:2379`: its gRPC health service, without a store. Otherwise the cluster's own etcd. */
+export async function etcd(self: Self): Promise<number> {
+  const [{ Flags, parseFlags }, { grpcHealthChecking }] = await Promise.all([
+    import("./agnhost/flags.js"),
+    import("./agnhost/grpc-health-checking.js"),
+  ]);
+  const urls = parseFlags(self.argv.slice(1), {}, []).text("listen-client-urls");
+  const port = /^http:\/\/[^,]*:(\d+)/.exec(urls)?.[1];
+  if (port === undefined) return component(self);
+  const flags = { port, "http-port": "2381" };
+  return grpcHealthChecking(self, new Flags(new Map(Object.entries(flags))));
+}
