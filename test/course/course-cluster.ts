@@ -196,7 +196,7 @@ export const COURSE: readonly Chapter[] = [
         /^Write \S+\/kubelet\.config$/,
         by(FILE.bootstrap, "writeKubeconfigFromBootstrapping"),
       ],
-      ["testing kubeclient", BOOTSTRAP, /^Test the new identity: read this kubelet's own Node$/],
+      ["testing kubeclient", BOOTSTRAP, /^Test the new identity by reading this kubelet's own Node$/],
       ["create node", BOOTSTRAP, /^Register node node-1$/, by(FILE.nodeStatus, "registerWithAPIServer")],
       ["node status update", BOOTSTRAP, /^patch the status of node-1$/, by(FILE.nodeStatus, "tryUpdateNodeStatus")],
       ["starting lease controller", BOOTSTRAP, /^Renew the Lease of node-1$/, by(FILE.lease, "sync")],

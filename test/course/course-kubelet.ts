@@ -180,7 +180,7 @@ export const COURSE_KUBELET: readonly Chapter[] = [
       [
         "UpgradeAwareHandler",
         EXEC,
-        /^101 Switching Protocols$/,
+        /^answer 101 Switching Protocols$/,
         by("staging/src/k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go", "tryUpgrade"),
       ],
       ["PortForwardREST", "kubelab explain PortForwardREST", /ExecREST and PortForwardREST find the kubelet's address/],

@@ -50,7 +50,7 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
     const { command, url } = await suite.startLive("pod-worker");
     await command.says(/is up, (and)/);
     const { page, complaints, hosts } = await suite.open(url);
-    await sees(page, "bootstrap?", "Does this node need to bootstrap?");
+    await sees(page, "bootstrap", "Check whether this node needs to bootstrap");
     const update = keyOf(page, "u update");
     assert.equal(await update.isEnabled(), false);
     await keyOf(page, "p pod").click();

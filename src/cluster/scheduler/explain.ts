@@ -21,7 +21,7 @@ export function explain(profile: Profile, key: string, result: ScheduleResult): 
     }
     parts.push(...filtered(result.rejections));
   }
-  const what = result.outcome === "fits" ? `${key} goes to ${result.nodeName}` : `no node for ${key}`;
+  const what = result.outcome === "fits" ? `${key} goes to ${result.nodeName}` : `find no node for ${key}`;
   const compared = result.outcome === "no-nodes" ? {} : { compared: comparison(profile, result) };
   return { kind: "decision", what, why: parts.join("; "), ...compared, upstream: UPSTREAM };
 }

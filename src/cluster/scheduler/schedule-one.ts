@@ -216,7 +216,7 @@ export class SchedulingCycle {
       ? constantsFor(kubeVersion, "podInitialBackoff", "podMaxBackoff")
       : constantsFor(kubeVersion, "podInitialBackoff", "podMaxBackoff", "podMaxInUnschedulablePods");
     const upstream = { file: "pkg/scheduler/schedule_one.go", func: "handleSchedulingFailure" };
-    trace.emit({ kind: "decision", what: `${key} goes back into the queue`, why, constants, upstream }, AS_SCHEDULER);
+    trace.emit({ kind: "decision", what: `put ${key} back into the queue`, why, constants, upstream }, AS_SCHEDULER);
   }
 
   /** Mirrors prepareCandidate: deletes the victims, and clears the nominations of pods with lower priority. */

@@ -30,9 +30,12 @@ export interface CliContext extends ProcessContext, Questions, ProgressReporter 
   print(result: PrintedResult): void;
   /**
    * Clock and trace of this command, by its flags (--speed, -v, --trace, --no-color). Made on first use; closed by the
-   * process edge after the command.
+   * process edge after the command. `wantsBodies`: the result words what requests sent, also without a file.
    */
-  session(options: { readonly speed?: number }): { readonly clock: Clock; readonly trace: Trace };
+  session(options: { readonly speed?: number; readonly wantsBodies?: boolean }): {
+    readonly clock: Clock;
+    readonly trace: Trace;
+  };
   /**
    * Hands the trace file over to another process of this program; called before `session`.
    * @returns its absolute path; undefined without --trace

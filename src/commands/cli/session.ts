@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import type { Program, ProgramEdge, Progress, ProgressText } from "../../testbed/context.js";
-import type { ClockOptions, Target, TargetOptions } from "../../testbed/target/target.js";
+import type { Target, TargetOptions } from "../../testbed/target/target.js";
 import type { Actor } from "../../trace/events.js";
 import { onClock } from "../../trace/on-clock.js";
 import { Secrets } from "../../trace/redaction/secrets.js";
@@ -20,7 +20,7 @@ import type { CliContext, EdgeWords, PrintedResult } from "./context.js";
 import type { OutputOptions } from "./options.js";
 import { ProgressLine } from "./progress.js";
 import { worded } from "./result-language.js";
-import type { RunningTrace } from "./start-trace.js";
+import type { RunningTrace, TraceOptions } from "./start-trace.js";
 import { columnsOf } from "./width.js";
 
 /** The least time for a start. A busy machine can take seconds to start a command with `--duration 1s`. */
@@ -179,7 +179,7 @@ export class CliSession implements CliContext {
   }
 
   /** Call `load` first. */
-  session(options: ClockOptions): { clock: Clock; trace: Trace } {
+  session(options: TraceOptions): { clock: Clock; trace: Trace } {
     if (this.#running === undefined) {
       assert(this.#tracing !== undefined);
       this.#announcePage();

@@ -30,6 +30,11 @@ export interface TraceSession extends Pick<ProgramEdge, "env" | "cwd" | "streams
   chalk(stream: "stderr"): ChalkInstance;
 }
 
+/** What a command itself wants. */
+export interface TraceOptions extends ClockOptions {
+  readonly wantsBodies?: boolean;
+}
+
 /** The clock and the trace of one command. */
 export interface RunningTrace {
   readonly clock: Clock;
@@ -41,14 +46,14 @@ export interface RunningTrace {
 export function startTrace(
   session: TraceSession,
   line: ProgressLine,
-  { speed = 1, clock: reading }: ClockOptions,
+  { speed = 1, clock: reading, wantsBodies: isAsked = false }: TraceOptions,
 ): RunningTrace {
   const joined = reading === undefined ? undefined : session.clusterClock;
   const clock = joined ?? clockAt(speed, reading);
   const { verbosity = DEFAULT_VERBOSITY, trace: file, ui } = session.output;
   const sinks = session.sinksOn(clock);
   const isWanted = sinks.some(({ wantsBodies = false }) => wantsBodies);
-  const wantsBodies = verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
+  const wantsBodies = isAsked || verbosity >= 4 || file !== undefined || ui !== undefined || isWanted;
   const trace = new Trace(clock, wantsBodies, session.secrets);
   const sink = terminalSink(session, line, verbosity, clock.now(), (event) => trace.numberOf?.(event));
   trace.addSink(sink);

@@ -50,7 +50,7 @@ const MAX_FACTS = 200_000;
 export async function runJourney(context: CliContext, plan: JourneyPlan): Promise<void> {
   const { options } = plan;
   const manifest = await manifestOf(context, plan);
-  const { clock, trace } = context.session({});
+  const { clock, trace } = context.session({ wantsBodies: true });
   const facts: TraceEvent[] = [];
   trace.addSink({ write: (event) => void (facts.length < MAX_FACTS && facts.push(event)) });
   const story = new RequestTrace(trace);

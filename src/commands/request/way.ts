@@ -17,6 +17,8 @@ export interface WayStep {
   readonly part: string;
   readonly text: string;
   readonly why?: string;
+  /** for `kubelab explain` */
+  readonly topic?: string;
   readonly changes?: readonly Change[];
   readonly upstream?: Upstream;
 }
@@ -74,9 +76,9 @@ function stageOf(event: TraceEvent, say: Say = asItIs): Omit<WayStep, "number"> 
     part: partOf(upstream),
     text: sentence === undefined ? ownText(event, say) : say(sentence),
   };
-  if (event.kind !== "decision") return { ...stage, ...defined({ upstream }) };
-  const { why, changes } = event;
-  return { ...stage, ...defined({ why: why === "" ? undefined : say(why), changes, upstream }) };
+  const { why, topic } = storyStep(event, undefined, say);
+  const changes = event.kind === "decision" ? event.changes : undefined;
+  return { ...stage, ...defined({ why, topic, changes, upstream }) };
 }
 
 function partOf(upstream: Upstream | undefined): string {
@@ -85,8 +87,8 @@ function partOf(upstream: Upstream | undefined): string {
 
 /** The stages as the trace's story. */
 export function storyOf(steps: readonly WayStep[]): StoryFact {
-  const stages = steps.map(({ fact, text, why, upstream }) => {
-    return { fact, text: shortIds(text, true), ...defined({ why, upstream }) };
+  const stages = steps.map(({ fact, text, why, topic, upstream }) => {
+    return { fact, text: shortIds(text, true), ...defined({ why, topic, upstream }) };
   });
-  return { kind: "story", title: steps[0]?.text ?? "", steps: stages };
+  return { kind: "story", title: `a client ${steps[0]?.text ?? ""}`, steps: stages };
 }

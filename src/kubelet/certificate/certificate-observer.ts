@@ -19,10 +19,12 @@ export class CertificateObserver extends KubeletObserver {
   }
 
   storing({ certificatePath }: CertificateStore, commit: () => Promise<void>): Promise<void> {
-    return this.step("Store key and certificate", "LoadClientCert", async () => {
+    const file = "staging/src/k8s.io/client-go/util/certificate/certificate_store.go";
+    const commitAndReport = async () => {
       await commit();
       this.state(certificatePath, "file", "written");
-    });
+    };
+    return this.step("Store key and certificate", "Update", commitAndReport, file);
   }
 
   gettingKey({ keyPath }: CertificateStore, get: () => Promise<PendingKey>): Promise<PendingKey> {

@@ -20,7 +20,7 @@ export class NodeStatusObserver extends KubeletObserver {
   }
 
   testing<T>(body: () => T): T {
-    return this.trace.step("kubelet", "Test the new identity: read this kubelet's own Node", {}, body);
+    return this.trace.step("kubelet", "Test the new identity by reading this kubelet's own Node", {}, body);
   }
 
   tested(exists: boolean): void {

@@ -59,7 +59,8 @@ export async function listTokens(deps: TokenDeps): Promise<TokenSummary[]> {
 /** @throws LabError REFUSED when no token has this id */
 export async function deleteToken(deps: TokenDeps, tokenId: string): Promise<void> {
   const name = tokenSecretName(tokenId);
-  await deps.trace.step("user", `Delete Secret kube-system/${name}`, {}, async () => {
+  const upstream = { file: "cmd/kubeadm/app/cmd/token.go", func: "RunDeleteTokens" };
+  await deps.trace.step("user", `Delete Secret kube-system/${name}`, { upstream }, async () => {
     const answer = await deps.client.request({ method: "DELETE", path: `${SECRETS_PATH}/${name}` });
     if (answer.status === 404) {
       throw new LabError("REFUSED", `no token has the ID ${tokenId}`, "List the tokens: kubelab token list");
@@ -72,7 +73,7 @@ export async function deleteToken(deps: TokenDeps, tokenId: string): Promise<voi
 /** Reports what the two halves of a token mean, and when it expires. */
 export function explainToken(deps: TokenDeps, token: BootstrapToken, expiration: string | undefined): void {
   const note = (text: string) => deps.trace.emit({ kind: "note", text }, { actor: "user" });
-  deps.trace.step("user", `What the token ${token.id}.**** means`, {}, () => {
+  deps.trace.step("user", `Show what the token ${token.id}.**** means`, {}, () => {
     note(
       `${token.id} is its public half, the token id: it names the Secret and the user, system:bootstrap:${token.id}, in group system:bootstrappers.`,
     );
@@ -106,7 +107,7 @@ const RBAC = "/apis/rbac.authorization.k8s.io/v1";
  */
 export async function explainRights(deps: TokenDeps, groups: readonly string[]): Promise<void> {
   const { client, trace } = deps;
-  await trace.step("user", "Where the token's rights come from: the bindings of its groups", {}, async () => {
+  await trace.step("user", "Show where the token's rights come from: the bindings of its groups", {}, async () => {
     const bindings = await client.expect<KubeList>({ method: "GET", path: `${RBAC}/clusterrolebindings` });
     // The rights of every authenticated user (discovery, self reviews) would hide those of the token.
     const mine = bindings.items.filter((binding) => subjectsOf(binding).some((one) => isGroup(one, groups)));

@@ -24,7 +24,7 @@ export async function checkNameIsFree(
   signal: AbortSignal,
 ): Promise<void> {
   const upstream = { file: "cmd/kubeadm/app/cmd/phases/join/kubelet.go", func: "runKubeletStartJoinPhase" };
-  await trace.step("kubelet", `Is the name ${nodeName} free?`, { upstream }, async () => {
+  await trace.step("kubelet", `Check whether the name ${nodeName} is free`, { upstream }, async () => {
     const { what, why } = await lookFor(clients, nodeName, signal);
     trace.emit({ kind: "decision", what, why }, { actor: "kubelet" });
   });

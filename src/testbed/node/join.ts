@@ -146,7 +146,7 @@ function whereItIsNow({ target, plan, trace, store }: JoinSession, config: RestC
 
 function decide({ plan, clock, trace, target, store }: JoinSession): Promise<BootstrapDecision> {
   const upstream = { file: "pkg/kubelet/certificate/bootstrap/bootstrap.go", func: "isClientConfigStillValid" };
-  return trace.step("kubelet", "Does this node need to bootstrap?", { upstream }, async () => {
+  return trace.step("kubelet", "Check whether this node needs to bootstrap", { upstream }, async () => {
     const caPem = target?.admin.caPem;
     const decision = await needsBootstrap({
       kubeconfigPath: store.kubeconfigPath,

@@ -19,7 +19,14 @@ const REQUESTS: Readonly<Record<string, Upstream>> = {
   PUT: { file: `${HANDLERS}/update.go`, func: "UpdateResource" },
   PATCH: { file: `${HANDLERS}/patch.go`, func: "PatchResource" },
   DELETE: { file: `${HANDLERS}/delete.go`, func: "DeleteResource" },
+  log: { file: `${HANDLERS}/get.go`, func: "GetResourceWithOptions" },
 };
+/** The handler of streams, for each method: restfulConnectResource of installer.go calls it. */
+const CONNECT = { file: `${HANDLERS}/rest.go`, func: "ConnectResource" };
+const UPGRADE = { file: "staging/src/k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go", func: "tryUpgrade" };
+const EXIT_CODE = { file: "staging/src/k8s.io/client-go/tools/remotecommand/v4.go", func: "decode" };
+const UPGRADED = /^upgraded to /;
+const ENDED = /^(?:connection )?ended[:,]/;
 const CRI: Readonly<Record<string, string>> = {
   RuntimeService: "pkg/kubelet/cri/remote/remote_runtime.go",
   ImageService: "pkg/kubelet/cri/remote/remote_image.go",
@@ -31,7 +38,8 @@ const RUNTIME_STATES: Readonly<Record<string, string>> = {
   image: "PullImage",
 };
 
-/** The purposes of the kubelet's functions. */
+const SERVED = "The kubelet has no streams of its own: it asks the runtime where they are.";
+/** The purposes of the kubelet's functions, and of those that kubeadm calls for it. */
 const FUNCTIONS: Readonly<Record<string, string>> = {
   UpdatePod: "Each pod has a worker of its own, which handles the pod's updates one after the other.",
   syncPod: "The worker brings the pod to what its spec asks for: volumes, images, sandbox, containers.",
@@ -46,7 +54,25 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   completeTerminating: "No container runs any more; the pod's volumes and directories are left.",
   syncTerminatedPod: "The worker waits for the volumes to be unmounted, and reports the last status.",
   completeTerminated: "The worker has nothing left to do for the pod.",
+  CreateNewTokens: "The kubelet has no certificate yet: it asks for one with this token.",
+  runKubeletStartJoinPhase: "Two kubelets of one name would write the same Node, and the same pods.",
+  LoadClientCert: "The private key stays on the node; the request has only its public half.",
+  requestNodeCertificate: "A controller approves the request, and another one signs it with the cluster's CA.",
+  Update: "The kubelet finds both here when it starts again.",
+  "Test the new identity by reading this kubelet's own Node":
+    "The API server now knows the kubelet as system:node:NAME.",
+  writeKubeconfigFromBootstrapping: "From now on the kubelet asks with its certificate, not with the token.",
+  RunDeleteTokens: "Nobody else can join with this token.",
+  registerWithAPIServer: "The scheduler, controllers and clients know the node by its Node object.",
+  fastStatusUpdateOnce: "The scheduler chooses only nodes that are Ready.",
+  getExec: SERVED,
+  getAttach: SERVED,
+  getPortForward: SERVED,
+  getContainerLogs: "The kubelet reads the container's log file on its node.",
 };
+/** The purposes of the commands that ask for a stream, by kubectl's functions. */
+const ASKED = "The client asks only the API server, which passes the request on to the kubelet of the pod's node.";
+const COMMANDS = new Set(["Run", "RunLogs", "RunPortForward"]);
 const STREAMED = "The runtime serves the streams itself; the kubelet connects them.";
 /** The purposes of the runtime's calls and of what is written. */
 const CALLS: Readonly<Record<string, string>> = {
@@ -105,14 +131,19 @@ export function whyOf(event: TraceEvent): string | undefined {
       ];
     case "state":
       return stateWhy(event);
-    case "step":
-      return event.actor === "kubelet" ? FUNCTIONS[event.upstream?.func ?? ""] : undefined;
+    case "step": {
+      const { func = event.title } = event.upstream ?? {};
+      return event.actor === "user" && COMMANDS.has(func) ? ASKED : FUNCTIONS[func];
+    }
     default:
       return undefined;
   }
 }
 
-function stateWhy({ actor, what, subject, version, upstream }: TraceEvent & { kind: "state" }): string | undefined {
+function stateWhy({ actor, what, subject, to, version, upstream }: TraceEvent & { kind: "state" }): string | undefined {
+  if (ENDED.test(`${what} ${to}`)) return "A connection ends with the process behind it, or when one side closes it.";
+  if (UPGRADED.test(to)) return "From here on the connection carries frames of streams, not HTTP.";
+  if (what === "deletionTimestamp") return "The kubelet of its node stops its containers; only then is it removed.";
   if (version !== undefined) return "Each watch of this resource gets an event with this version.";
   if (actor === "runtime") return STATES[what];
   if (subject.startsWith("cache ")) return "Workers wait for the cache, which has the status of the last relist.";
@@ -123,7 +154,9 @@ function stateWhy({ actor, what, subject, version, upstream }: TraceEvent & { ki
 export function upstreamOf(event: TraceEvent): Upstream | undefined {
   switch (event.kind) {
     case "request":
-      return REQUESTS[event.method];
+      return /\/pods\/[^/]+\/(?:exec|attach|portforward)(?:\?|$)/.test(event.path)
+        ? CONNECT
+        : REQUESTS[/\/pods\/[^/]+\/log(?:\?|$)/.test(event.path) ? "log" : event.method];
     case "watch":
       return WATCH;
     case "event":
@@ -145,7 +178,9 @@ export function upstreamOf(event: TraceEvent): Upstream | undefined {
   }
 }
 
-function stateUpstream({ actor, what, subject }: TraceEvent & { kind: "state" }): Upstream | undefined {
+function stateUpstream({ actor, what, subject, to }: TraceEvent & { kind: "state" }): Upstream | undefined {
+  if (actor === "user" && to.startsWith("exit code ")) return EXIT_CODE;
+  if (actor === "kubelet" && what === "connection") return UPGRADE;
   if (subject.startsWith("cache ")) return POD_CACHE;
   const func = actor === "runtime" ? RUNTIME_STATES[what] : undefined;
   return func === undefined ? undefined : { file: CRI_API, func };
@@ -170,18 +205,26 @@ function capitalised(text: string): string {
 /** Topics of `kubelab explain`, by the function, the path or the kind of a fact. */
 const TOPICS: readonly (readonly [RegExp, string])[] = [
   [/\/binding$/, "BindingREST"],
+  [/\/pods\/[^/]+\/(?:exec|attach|portforward)(?:\?|$)|^Run$/, "exec"],
+  [/\/pods\/[^/]+\/log(?:\?|$)|^(?:RunLogs|getContainerLogs)$/, "container log"],
   [/\/leases\/|^sync$/, "Lease"],
   [/\/certificatesigningrequests|^WaitForCertificate$/, "CSR"],
   [
     /^(?:isClientConfigStillValid|LoadClientCert|requestNodeCertificate|writeKubeconfigFromBootstrapping)$/,
     "TLS bootstrap",
   ],
-  [/^CreateNewTokens$/, "bootstrap token"],
+  [/^(?:CreateNewTokens|RunDeleteTokens)$/, "bootstrap token"],
   [/^(?:tryUpdateNodeHealth|monitorNodeHealth)$/, "node-monitor-grace-period"],
   [/^doNo(?:Execute|Schedule)TaintingPass$/, "taint"],
   [/^processPodOnNode$/, "TaintManagerEviction"],
   [/^(?:fastStatusUpdateOnce|tryUpdateNodeStatus)$/, "heartbeat"],
   [/^WithAuthorization$/, "RBAC"],
+  [/^chainAdmissionHandler\./, "admission"],
+  [/^(?:BeforeCreate|BeforeUpdate|strategy\..*)$/, "Store"],
+  [/^tryUpgrade$/, "UpgradeAwareHandler"],
+  [/^WithAuthentication$/, "Unauthorized"],
+  [/^InstallAuthFilter$/, "kubelet authentication"],
+  [/^dispatchEvent$/, "watch"],
   [/^syncTerminatedPod$/, "syncTerminatingPod"],
   [/^(?:RunPodSandbox|generateEvents|syncPod|syncTerminatingPod|computePodActions|SetPodStatus|getExec)$/, "$&"],
 ];

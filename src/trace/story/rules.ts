@@ -80,7 +80,7 @@ export const KEY_LEVEL = 3;
 export const WRITES_RULE: StoryRule = {
   begins: (event) =>
     event.kind === "request" && event.actor === "user" && event.causedBy === undefined && roleInLife(event) === "step"
-      ? { title: storyStep(event, undefined).text }
+      ? { title: `a client ${storyStep(event, undefined).text}` }
       : undefined,
 };
 
@@ -88,7 +88,7 @@ const SILENCE = "monitorNodeHealth";
 
 /** Whether a controller decided about another node, or about all. */
 function isOfAnother(what: string, nodeName: string): boolean {
-  return what.startsWith("stop all ") || ![nodeName, undefined].includes(/^node (\S+):/.exec(what)?.[1]);
+  return what.startsWith("stop all ") || ![nodeName, undefined].includes(/\bnode ([^\s:]+)/.exec(what)?.[1]);
 }
 
 /** How a node joins; from its silence on, its last renewal and what followed. */

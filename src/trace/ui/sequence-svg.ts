@@ -6,6 +6,8 @@ import { colonBefore, type Lane } from "./browser/lanes.js";
 /** One step of a sequence picture. */
 export interface SequenceStep {
   readonly number: number;
+  /** the subject of the text */
+  readonly who: string;
   readonly lane: Lane;
   /** the other end; undefined: the actor's own work, a loop */
   readonly target: Lane | undefined;
@@ -56,7 +58,7 @@ export function sequenceSvg(title: string, steps: readonly SequenceStep[], lanes
   const first = top + (used.length === 0 ? 0 : 52);
   let end = first;
   const rows = steps.map((step) => {
-    const { svg, height } = row(step, columns, end, say);
+    const { svg, height } = row(step, columns, end);
     end += height;
     return svg;
   });
@@ -83,10 +85,10 @@ function head(lane: Lane, x: number, column: number, { top, end }: { top: number
   );
 }
 
-function row(step: SequenceStep, { at, width }: Columns, top: number, say: Say) {
+function row(step: SequenceStep, { at, width }: Columns, top: number) {
   const from = at(step.lane);
   const to = step.target === undefined || step.target === step.lane ? undefined : at(step.target);
-  const who = printable([say(step.lane.name), step.lane.instance].filter(Boolean).join(" "));
+  const who = printable(step.who);
   const text = printable(step.text);
   const sentence = `${who}${colonBefore(text)} ${text}`;
   // The text begins after the first end, or ends before the last one where there is more room.

@@ -2,8 +2,8 @@ import type { TraceEvent } from "../events.js";
 import { isChinese } from "../formats/name.js";
 import { startMs, type TraceGraph } from "../graph/graph.js";
 import zh from "./browser/content/words.zh.json" with { type: "json" };
-import { isReceived, Lanes } from "./browser/lanes.js";
-import { plotsOf } from "./browser/plot.js";
+import { Lanes } from "./browser/lanes.js";
+import { plotsOf, sequenceOf } from "./browser/plot.js";
 import type { Step } from "./browser/step.js";
 import { sequenceSvg } from "./sequence-svg.js";
 
@@ -24,10 +24,12 @@ export function storySvg(graph: TraceGraph): [string] {
     (id) => [graph.get(id)].flatMap((event) => event ?? []).map(stepOf)[0],
     ({ event }) => graph.effectsOf(event).map(stepOf),
   ).at(-1);
-  const steps = (plot?.steps ?? []).map(({ number, text, why = "", step, sent }) => {
-    const { event, lane, target = sent?.target } = step;
-    const atMs = step.startMs - (plot?.startMs ?? step.startMs);
-    return { number, lane, target, isReceived: isReceived(event), atMs, text, small: why };
-  });
-  return [sequenceSvg(plot?.title ?? say(NO_STORY), steps, lanes.sorted, say)];
+  return [
+    sequenceSvg(
+      plot?.title ?? say(NO_STORY),
+      sequenceOf(plot?.steps ?? [], plot?.startMs ?? 0, say),
+      lanes.sorted,
+      say,
+    ),
+  ];
 }

@@ -177,7 +177,7 @@ test("a signature and a node's range of addresses are effects of the controller'
   expect(
     writes("configmaps kube-public/cluster-info", /^sign kube-public\/cluster-info with token signer/),
   ).toHaveLength(1);
-  expect(writes("nodes n1", /^node n1: pods get addresses from 10\.244\.0\.0\/24$/)).toHaveLength(1);
+  expect(writes("nodes n1", /^give the pods of node n1 addresses from 10\.244\.0\.0\/24$/)).toHaveLength(1);
 });
 
 test("cluster-info is signed only by tokens with that usage", async () => {

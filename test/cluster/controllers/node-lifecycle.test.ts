@@ -67,7 +67,7 @@ for (const [kubeVersion, graceSeconds] of [
     await on.clock.advance(200);
     expect(readyOf(on, "n1")).toBe("Unknown");
     const decision = on.facts.find(
-      (fact) => fact.kind === "decision" && fact.what.includes("n1: the conditions become Unknown"),
+      (fact) => fact.kind === "decision" && fact.what.includes("set the conditions of node n1 to Unknown"),
     );
     expect(decision).toMatchObject({
       actor: "controller",

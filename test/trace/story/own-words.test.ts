@@ -10,7 +10,6 @@ const table = [
   ["patch pod web", "patches pod web"],
   ["deny it", "denies it"],
   ["store", "stores"],
-  ["Where the token's rights come from: its groups", "shows where the token's rights come from: its groups"],
   ["CSR a: sign for b/c", "signs CSR a for b/c"],
   ["node n: add a:NoExecute; pods are evicted", "adds a:NoExecute to node n; pods are evicted"],
   [
@@ -20,7 +19,7 @@ const table = [
   ["pod a/b on node n: delete it in 20 s", "plans to delete pod a/b in 20 s"],
   ["pod a/b on node n: let it stay", "lets pod a/b stay on node n"],
   ["n falls silent: no more renewals", "falls silent: no more renewals"],
-  ["101 Switching Protocols", "answers 101 Switching Protocols"],
+  ["find Pod web valid", "finds Pod web valid"],
   [
     "jane (by token; groups a, b) may not get nodes/proxy",
     "learns that jane (by token; groups a, b) may not get nodes/proxy",

@@ -117,6 +117,8 @@ browserSuite([], "a trace that tells a story", (suite) => {
       svg,
       /^<svg xmlns=.*prefers-color-scheme: dark.*asks the API server.*reports that the pod runs.*<\/svg>\n$/s,
     );
+    const numbers = [...svg.matchAll(/class="n"[^>]*>(\d+)</g)].map(([, number]) => number);
+    assert.deepEqual(numbers, ["1", "4"], "the numbers of the story, without the chain's other facts");
     await page.evaluate(`location.hash = "#view=requests&step=0000000000000006&chain=1"`);
     await page.getByRole("option", { name: /start container app/, selected: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Only this chain" }).getAttribute("aria-pressed"), "true");

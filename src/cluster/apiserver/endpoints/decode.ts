@@ -65,7 +65,12 @@ function reportDecoding({ request }: Exchange, report: ReportStage, { bytes, kin
   report({ what, why: `a ${kind.kind} of ${groupVersion({ group, version })}${problems}`, upstream: CODEC });
   const changes = changesBetween({ group, version, resource }, sent, decoded).filter(isDefault);
   if (changes.length > 0)
-    report({ what: `default ${kind.kind}`, why: "the body did not set this", changes, upstream: DEFAULTER });
+    report({
+      what: `fill in the defaults of ${kind.kind}`,
+      why: "the body did not set this",
+      changes,
+      upstream: DEFAULTER,
+    });
 }
 
 /** Go writes some structs and times though they are empty. */

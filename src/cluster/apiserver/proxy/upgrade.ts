@@ -88,7 +88,7 @@ export async function ask(
     release();
     if (!(error instanceof BackendUnreachable)) throw error;
     const message = `error dialing backend: ${error.message}`;
-    reportAnswered(deps.trace, exchange, "500 Internal Server Error", message);
+    reportAnswered(deps.trace, exchange, "answer 500 Internal Server Error", message);
     throw internalError(message);
   }
 }
@@ -101,7 +101,7 @@ export async function join(
   agreed: string,
   signal: AbortSignal,
 ): Promise<void> {
-  reportAnswered(deps.trace, exchange, "101 Switching Protocols", agreed);
+  reportAnswered(deps.trace, exchange, "answer 101 Switching Protocols", agreed);
   const heads = { client: head, server: answer.head };
   const joined = await joinSockets(client, answer.socket, heads, deps.clock, signal);
   reportEnded(deps.trace, exchange, joinedText(joined));
@@ -122,7 +122,7 @@ export async function passRefusal(
     response.destroy();
     throw internalError(`invalid upgrade response: status code ${statusCode}`);
   }
-  reportAnswered(trace, exchange, `${statusCode} ${statusMessage}`, "the kubelet refuses the upgrade");
+  reportAnswered(trace, exchange, `answer ${statusCode} ${statusMessage}`, "the kubelet refuses the upgrade");
   const headers = answerHeaders(response.rawHeaders);
   // Without a Content-Length, only the end of the connection ends the body.
   if (response.headers["content-length"] === undefined) headers.push("Connection", "close");

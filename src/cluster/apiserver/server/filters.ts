@@ -125,10 +125,14 @@ export class Filters {
 function reportArrival(exchange: Exchange, report: ReportStage): void {
   const { request, info, auditId, method, cacheControl, upgrade } = exchange;
   const isOwn = request.headers["audit-id"] === undefined;
-  report({ what: `audit ID ${auditId}`, why: isOwn ? "a new one" : "the client sent it", upstream: AUDIT_INIT });
+  report({
+    what: `give the request the audit ID ${auditId}`,
+    why: isOwn ? "a new one" : "the client sent it",
+    upstream: AUDIT_INIT,
+  });
   report({ what: aboutOf(info), why: `${method} ${info.path}`, upstream: REQUEST_INFO });
   const cached = "the answer is for this client alone; only the handlers of public documents replace it";
-  report({ what: `Cache-Control: ${cacheControl}`, why: cached, upstream: CACHE_CONTROL });
+  report({ what: `set Cache-Control: ${cacheControl}`, why: cached, upstream: CACHE_CONTROL });
   const warned = "each becomes a Warning header of the answer";
   report({ what: "collect warnings", why: warned, upstream: WARNING_RECORDER });
   if (upgrade !== undefined || isLongRunning(info)) return;
@@ -143,7 +147,7 @@ function reportDeadline({ request, timeoutMs, query }: Exchange, report: ReportS
   const limit = `${MAX_REQUEST_MS / 1000} s`;
   const asked = query.get("timeout");
   const why = `it is not long-running: ${asked === null ? `${limit}, as no timeout= says less` : `timeout=${asked}, at most ${limit}`}`;
-  report({ what: `the body must be here in ${timeoutMs / 1000} s`, why, upstream: REQUEST_DEADLINE });
+  report({ what: `give the body ${timeoutMs / 1000} s to arrive`, why, upstream: REQUEST_DEADLINE });
 }
 
 /** `create pods in namespace default, version v1` */

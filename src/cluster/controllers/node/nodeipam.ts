@@ -125,7 +125,7 @@ class NodeIpamRun {
       trace,
       {
         kind: "decision",
-        what: `node ${name}: pods get addresses from ${podCIDR}`,
+        what: `give the pods of node ${name} addresses from ${podCIDR}`,
         why: `the next free range of ${this.clusterCidr}`,
         upstream: { file: FILE, func: "updateCIDRsAllocation" },
       },

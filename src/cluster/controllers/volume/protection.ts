@@ -36,7 +36,7 @@ export function createPvcProtectionController(deps: SharedDeps): Controller {
       func: "removeFinalizer",
     };
     const decision = {
-      what: `claim ${key} may go`,
+      what: `let claim ${key} go`,
       why: "it is being deleted, and no pod on a node uses it",
       upstream,
     };
@@ -65,7 +65,7 @@ export function createPvProtectionController(deps: SharedDeps): Controller {
       file: "pkg/controller/volume/pvprotection/pv_protection_controller.go",
       func: "removeFinalizer",
     };
-    const decision = { what: `volume ${key} may go`, why: "it is being deleted, and bound to no claim", upstream };
+    const decision = { what: `let volume ${key} go`, why: "it is being deleted, and bound to no claim", upstream };
     await decide(deps.trace, decision, () => withoutFinalizer(deps, VOLUMES, volume, "kubernetes.io/pv-protection"));
   };
   const add = (volume: Volume) => queue.add(nameOf(volume));

@@ -155,7 +155,7 @@ function countWords(state: PageState): string {
   if (plot !== undefined) {
     const { length } = plot.steps;
     return matching === length
-      ? say("{1} steps in {2}", length, duration)
+      ? say(length === 1 ? "1 step in {2}" : "{1} steps in {2}", length, duration)
       : say("{1} of {2} steps in {3}", matching, length, duration);
   }
   const all = state.story.steps.length;

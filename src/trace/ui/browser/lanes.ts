@@ -1,3 +1,4 @@
+import type { Say } from "../../../util/i18n/sentences.js";
 import type { Actor, TraceEvent } from "../../events.js";
 
 /** One column of the sequence diagram: an actor, or one of several. */
@@ -32,6 +33,12 @@ export function isReceived({ kind }: TraceEvent): boolean {
 /** `:` after the actor, unless the text says what it does: titles, questions and commands are no predicates. */
 export function colonBefore(text: string): string {
   return /^(?:[a-z]+s\b|\p{Script=Han})/u.test(text) ? "" : ":";
+}
+
+/** Who acts in a sentence: `kubelet node-1`; one of the controllers, which share a lane. */
+export function whoIn({ instance }: TraceEvent, lane: Lane, say: Say): string {
+  const [name, which] = lane.actor === "controller" && instance ? ["controller", instance] : [lane.name, lane.instance];
+  return [say(name), which].filter(Boolean).join(" ");
 }
 
 /** The lanes that facts occupy. Each node has a kubelet and a runtime of its own; all controllers share a lane. */

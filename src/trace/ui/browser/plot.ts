@@ -1,4 +1,7 @@
+import type { Say } from "../../../util/i18n/sentences.js";
 import type { StoryFact, StoryStep } from "../../events.js";
+import type { SequenceStep } from "../sequence-svg.js";
+import { isReceived, whoIn } from "./lanes.js";
 import type { Step } from "./step.js";
 
 /** One step of a command's story, with its fact. */
@@ -48,6 +51,15 @@ export function plotsOf(
     const startMs = Math.min(...steps.map(({ step }) => step.startMs));
     const endMs = Math.max(...steps.map(({ step }) => step.event.atMs));
     return [{ title, steps, byStep, startMs, endMs }];
+  });
+}
+
+/** The steps of a story as those of a numbered sequence picture. */
+export function sequenceOf(steps: readonly PlotStep[], beganMs: number, say: Say): SequenceStep[] {
+  return steps.map(({ number, text, why = "", step, sent }) => {
+    const { event, lane, startMs, target = sent?.target } = step;
+    const who = whoIn(event, lane, say);
+    return { number, who, lane, target, isReceived: isReceived(event), atMs: startMs - beganMs, text, small: why };
   });
 }
 

@@ -1,7 +1,7 @@
 import type { TraceEvent } from "../../events.js";
 import { isFailure, lineOf } from "../../formats/name.js";
 import { printable } from "../../terminal/text.js";
-import { isReceived } from "./lanes.js";
+import { isReceived, whoIn } from "./lanes.js";
 import { english, say } from "./language.js";
 import type { Step } from "./step.js";
 
@@ -46,9 +46,9 @@ function shortPath(path: string): string {
   return path.replace(/^\/apis?\/(?:[^/]+\/)?v\d\w*(?:\/namespaces\/[^/]+(?=\/))?\//, "…/");
 }
 
-/** The actor, with its node: `kubelet node-1`. */
-export function whoOf({ lane }: Step): string {
-  return [say(lane.name), lane.instance].filter(Boolean).join(" ");
+/** The actor, with its node or its name: `kubelet node-1`. */
+export function whoOf({ event, lane }: Step): string {
+  return whoIn(event, lane, say);
 }
 
 /** The outcome in a word: `201`, `OK`, `Warning`. */

@@ -241,7 +241,7 @@ describe("an upgrade", () => {
     assert.deepEqual(lines, [
       `ask the kubelet: POST https://127.0.0.1:${lab.kubelet.port}/exec/default/p/c?command=ls&output=1` +
         " | kubernetes-admin may create pods/exec; node n has InternalIP 127.0.0.1",
-      "101 Switching Protocols | SPDY/3.1, no subprotocol",
+      "answer 101 Switching Protocols | SPDY/3.1, no subprotocol",
       "pods/exec of default/p ended, 0 bytes to the kubelet, 5 bytes back",
     ]);
   });

@@ -74,9 +74,9 @@ test("a creation: from the filters over admission and the strategy to the transa
     event,
   ] = stages;
   expect(info?.what).toBe("create pods in namespace default, version v1");
-  expect(cached?.what).toBe("Cache-Control: no-cache, private");
+  expect(cached?.what).toBe("set Cache-Control: no-cache, private");
   expect([deadline?.what, deadline?.why]).toEqual([
-    "the body must be here in 60 s",
+    "give the body 60 s to arrive",
     "it is not long-running: 60 s, as no timeout= says less",
   ]);
   expect(decoded?.what).toBe(`decode ${JSON.stringify(POD).length} bytes of application/json`);
@@ -105,7 +105,7 @@ test("requests without a body have no deadline, and long-running ones are not wa
   expect(stages.filter(({ upstream }) => upstream?.func === "WithWaitGroup").length).toBe(2);
   const deadlines = stages.filter(({ upstream }) => upstream?.func === "WithRequestDeadline");
   expect(deadlines.map(({ what, why }) => [what, why])).toEqual([
-    ["the body must be here in 5 s", "it is not long-running: timeout=5s, at most 60 s"],
+    ["give the body 5 s to arrive", "it is not long-running: timeout=5s, at most 60 s"],
   ]);
 });
 

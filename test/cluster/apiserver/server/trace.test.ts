@@ -31,9 +31,9 @@ test("a forbidden request: the user, the credential and the reason", async () =>
     await face.ask("/api/v1/nodes", { as: ANONYMOUS, headers });
   });
   expect(decisions.map((line) => line.split(" | ")[0])).toEqual([
-    "audit ID mine",
+    "give the request the audit ID mine",
     "list nodes, version v1",
-    "Cache-Control: no-cache, private",
+    "set Cache-Control: no-cache, private",
     "collect warnings",
     "count it among the responses in progress",
     "is system:anonymous",

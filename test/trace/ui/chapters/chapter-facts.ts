@@ -292,7 +292,7 @@ export const requestFacts = (isRefused = false): TraceEvent[] =>
           ),
         ] as const,
     ),
-    ["apiserver", decision("valid: Pod web", "no field is wrong", REST, "strategy.Validate", OWN)],
+    ["apiserver", decision("find Pod web valid", "no field is wrong", REST, "strategy.Validate", OWN)],
     ...(isRefused
       ? ([
           [
@@ -445,7 +445,7 @@ export const leaseFacts = (): TraceEvent[] =>
     [
       "controller",
       decision(
-        "node node-1: still counts as Ready",
+        "keep counting node node-1 as Ready",
         "no heartbeat for 30.1 s, 9.9 s of the grace period left",
         LIFECYCLE,
         "tryUpdateNodeHealth",

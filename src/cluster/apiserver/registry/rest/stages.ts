@@ -75,7 +75,7 @@ export function reportValidation(
 ): void {
   if (report === undefined) return;
   const fields = [...new Set(errors.map(({ field }) => field))].join(", ");
-  if (errors.length === 0) report({ what: `valid: ${kind} ${name}`, why: "no field is wrong", upstream });
+  if (errors.length === 0) report({ what: `find ${kind} ${name} valid`, why: "no field is wrong", upstream });
   else report({ what: `refuse ${kind} ${name}: it is invalid`, why: `wrong: ${fields}`, upstream });
 }
 

@@ -20,7 +20,7 @@ export class HealthReport {
     const upstream = { file: FILE, func: "tryUpdateNodeHealth" };
     const decision = {
       kind: "decision",
-      what: `node ${name}: the conditions become Unknown`,
+      what: `set the conditions of node ${name} to Unknown`,
       why: neverReported
         ? `${seconds(verdict.silentMs)} since its creation, and the kubelet never posted a status or renewed a lease`
         : `${seconds(verdict.silentMs)} since the controller last saw the lease renewed or a status posted`,
@@ -59,7 +59,7 @@ export class HealthReport {
       trace,
       {
         kind: "decision",
-        what: `node ${name}: still counts as ${counts}`,
+        what: `keep counting node ${name} as ${counts}`,
         why: `no heartbeat for ${seconds(silentMs)}, ${seconds(graceMs - silentMs)} of the grace period left`,
         constants: constantsFor(
           kubeVersion,

@@ -164,7 +164,7 @@ class PersistentVolumeRun {
       return setClaimPhase(client, claim, "Pending");
     }
     const decision = {
-      what: `${provisioner} shall provision a volume for claim ${keyOf(claim)}`,
+      what: `leave it to ${provisioner} to provision a volume for claim ${keyOf(claim)}`,
       why: `no available volume fits, and it is the provisioner of class ${JSON.stringify(className)}`,
       upstream: { file: FILE, func: "provisionClaimOperationExternal" },
     };

@@ -1,23 +1,26 @@
 import { sequenceSvg } from "../../sequence-svg.js";
-import { isReceived } from "../lanes.js";
 import { say } from "../language.js";
+import { type PlotStep, sequenceOf } from "../plot.js";
 import type { PageState } from "../state.js";
 import { titleOf, transportOf } from "../words.js";
 
-/** The causes of the selected step and the step itself as a numbered sequence picture, like the file of `--trace story.svg`. */
+/**
+ * The causes of the selected step and the step itself as a numbered sequence picture, like the file of `--trace story.svg`: of a story
+ * its steps with their numbers, else all facts of the chain.
+ */
 export function chainSvg(state: PageState): string {
-  const { causes } = state.chain.value;
-  const selected = state.selected.value;
-  const chain = selected === undefined ? causes : [...causes, selected];
-  const textOf = (step: (typeof chain)[number]) => state.plot.value?.byStep.get(step)?.text ?? titleOf(step.event);
-  const steps = chain.map((step, i) => ({
-    number: i + 1,
-    lane: step.lane,
-    target: step.target,
-    isReceived: isReceived(step.event),
-    atMs: step.startMs - state.span.value.startMs,
-    text: textOf(step),
-    small: transportOf(step.event),
-  }));
-  return sequenceSvg(selected === undefined ? "" : textOf(selected), steps, state.story.lanes.sorted, say);
+  const plot = state.view.value === "story" ? state.plot.value : undefined;
+  const chain = [...state.chain.value.causes, ...[state.selected.value ?? []].flat()];
+  const told = chain.flatMap((step) => plot?.byStep.get(step) ?? []);
+  const facts = chain.map((step, i): PlotStep => {
+    const { event } = step;
+    return { fact: event.id, number: i + 1, text: titleOf(event), why: transportOf(event), step, sent: undefined };
+  });
+  const steps = told.length > 0 ? told : facts;
+  return sequenceSvg(
+    steps.at(-1)?.text ?? "",
+    sequenceOf(steps, state.span.value.startMs, say),
+    state.story.lanes.sorted,
+    say,
+  );
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../../../util/text/counted.js";
 import { isReceived } from "../lanes.js";
 import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
@@ -14,7 +15,7 @@ export function PrintedList({ state }: { readonly state: PageState }) {
       <caption>
         {rows.length > MAX_ROWS
           ? `The first ${MAX_ROWS} of ${rows.length} steps: filter to print others.`
-          : `${rows.length} steps`}
+          : counted(rows.length, "step")}
       </caption>
       <thead>
         <tr>

@@ -1,5 +1,6 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { counted } from "../../../../util/text/counted.js";
 import type { Lane } from "../lanes.js";
 import { say } from "../language.js";
 import { Found, hovers } from "../marks.js";
@@ -59,7 +60,7 @@ export function Sequence({ state }: { readonly state: PageState }) {
         ref={scroller}
         role="listbox"
         tabIndex={0}
-        aria-label={`${rows.length} steps`}
+        aria-label={counted(rows.length, "step")}
         aria-activedescendant={selected === undefined ? undefined : `step-${selected.event.id}`}
         // The list stops following while a reader looks back.
         onWheel={(event) => {
