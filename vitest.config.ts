@@ -1,5 +1,9 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
-import { RUNTIME_PROCESS_VARIABLE, UTILITY_PROCESS_VARIABLE } from "./test/support/runtime-process.js";
+import {
+  EXERCISE_PROCESS_VARIABLE,
+  RUNTIME_PROCESS_VARIABLE,
+  UTILITY_PROCESS_VARIABLE,
+} from "./test/support/runtime-process.js";
 import { SummaryReporter } from "./test/support/summary-reporter.js";
 
 const { BROWSER_BUNDLE } = (await import(new URL("scripts/browser-bundle.mjs", import.meta.url).href)) as {
@@ -18,6 +22,7 @@ export default defineConfig({
   define: {
     KUBELAB_RUNTIME_PROCESS: `process.env.${RUNTIME_PROCESS_VARIABLE}`,
     KUBELAB_UTILITY_PROCESS: `process.env.${UTILITY_PROCESS_VARIABLE}`,
+    KUBELAB_EXERCISE_PROCESS: `process.env.${EXERCISE_PROCESS_VARIABLE}`,
   },
   test: {
     globalSetup: ["test/support/temporary-folder.ts", "test/support/runtime-process.ts"],

@@ -28,15 +28,17 @@ export const PROGRAMS = {
   testbed: "src/lab/envtest/testbed.ts",
 };
 
-/** The programs of an embedded runtime's process, and of the processes that it starts. */
+/** The programs of an embedded runtime's process and of the processes that it starts, and that of a learner's file. */
 export const PROCESSES = {
   runtime: "src/cluster/runtime/host/process.ts",
   utility: "src/cluster/shell/utility/process.ts",
+  exercise: "src/lab/build/runner/process.ts",
 };
 /** @param folder with the programs, from the bundle that starts them */
 const processesIn = (folder, extension) => ({
   KUBELAB_RUNTIME_PROCESS: JSON.stringify(`${folder}/runtime.${extension}`),
   KUBELAB_UTILITY_PROCESS: JSON.stringify(`${folder}/utility.${extension}`),
+  KUBELAB_EXERCISE_PROCESS: JSON.stringify(`${folder}/exercise.${extension}`),
 });
 
 /** The file that has what comes before the facts in the page of a trace. */

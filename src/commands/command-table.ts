@@ -20,6 +20,11 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./learn/learn.js")).addLearnCommand,
     },
     {
+      name: "build",
+      summary: "write parts of the kubelet yourself; each save is judged",
+      load: async () => (await import("./build/build.js")).addBuildCommand,
+    },
+    {
       name: "explain",
       summary: "what a reason, a condition, an event, a message or a word means",
       load: async () => (await import("./explain/explain.js")).addExplainCommand,

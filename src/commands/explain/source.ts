@@ -31,7 +31,8 @@ export function addSourceCommand(source: Command, context: CliContext): void {
   );
 }
 
-async function readSources(): Promise<Readonly<Record<string, string>>> {
+/** The source of this program, by path. @throws LabError FAILED for a program that runs from it */
+export async function readSources(): Promise<Readonly<Record<string, string>>> {
   if (typeof KUBELAB_SOURCES !== "string") {
     throw new LabError("FAILED", "this program has no copy of its source: it runs from it", "Read src/.");
   }

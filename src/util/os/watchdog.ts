@@ -1,3 +1,5 @@
+import type { Worker } from "node:worker_threads";
+
 /** Runs in a thread: the main thread may be too busy to notice. */
 const WATCHDOG = `
 const { workerData: patience } = require("node:worker_threads");
@@ -9,8 +11,9 @@ setInterval(() => { if (process.ppid !== parent && seconds++ >= patience) proces
 /**
  * Ends this process after its parent, also while the main thread is busy. Starting it takes some ms.
  * @param patienceS seconds that the process has to end by itself
+ * @returns the thread, which keeps the process alive unless it is unreferenced
  */
-export async function endWithParent(patienceS = 0): Promise<void> {
+export async function endWithParent(patienceS = 0): Promise<Worker> {
   const { Worker } = await import("node:worker_threads");
-  new Worker(WATCHDOG, { eval: true, workerData: patienceS });
+  return new Worker(WATCHDOG, { eval: true, workerData: patienceS });
 }

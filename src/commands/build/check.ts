@@ -1,0 +1,98 @@
+import { GOLDEN_STAGE, judge, type Verdict } from "../../lab/build/judge.js";
+import { allTasks } from "../../lab/build/library.js";
+import { notePassed, progressOf } from "../../lab/build/progress.js";
+import { wrongText } from "../../lab/build/verdict-text.js";
+import { WORDS } from "../../lab/build/words.js";
+import { printable } from "../../trace/terminal/text.js";
+import { wrap } from "../../util/text/text-width.js";
+import type { CliContext } from "../cli/context.js";
+import type { BuildFlags } from "./flags.js";
+import { type BuildContext, findWork, openBuild, type Work } from "./open.js";
+import { COMMAND_WORDS } from "./words.js";
+
+/** `kubelab build check [FILE]`: the exit code is 1 if something is wrong. @throws LabError BAD_FILE, USAGE */
+export async function checkFile(context: CliContext, word: string | undefined, flags: BuildFlags): Promise<void> {
+  const build = openBuild(context, flags);
+  const work = await findWork(context, word);
+  const verdict = await judged(build, work, context.signal);
+  context.print({ text: await verdictText(build, work, verdict), json: jsonOf(work, verdict) });
+  if (!isRight(verdict)) context.exitWith(1);
+}
+
+/** Runs the tests and notes the stages that pass. */
+export async function judged({ clock, store }: BuildContext, work: Work, signal: AbortSignal): Promise<Verdict> {
+  const verdict = await judge({ clock, signal }, work, work.path);
+  await notePassed(store, work.task, verdict.passed);
+  return verdict;
+}
+
+function isRight({ wrong, failure }: Verdict): boolean {
+  return wrong === undefined && failure === undefined;
+}
+
+/** The stages that pass, then the first thing that is wrong, or the points and the next task. */
+export async function verdictText(build: BuildContext, work: Work, verdict: Verdict): Promise<string> {
+  const { language, columns } = build;
+  const { task, golden, name } = work;
+  const words = COMMAND_WORDS[language];
+  const titleOf = (id: string) =>
+    id === GOLDEN_STAGE
+      ? words.golden(golden?.cases.length ?? 0, golden?.release ?? "")
+      : (task.stages.find((one) => one.id === id)?.title[language] ?? id);
+  const lines = verdict.passed.map((id) => words.passed(titleOf(id)));
+  const why = wrongText(work, verdict, name, language);
+  if (why !== undefined) {
+    const stage = verdict.wrong?.stage ?? task.stages[verdict.passed.length]?.id ?? GOLDEN_STAGE;
+    lines.push(words.wrong(titleOf(stage)), ...why.map((line) => `  ${line}`));
+  }
+  lines.push(...printedLines(verdict, language));
+  if (why === undefined) lines.push("", ...(await lastLines(build, work)));
+  return lines.flatMap((line) => indentedWrap(printable(line), columns)).join("\n");
+}
+
+function printedLines({ printed }: Verdict, language: BuildContext["language"]): readonly string[] {
+  if (printed.count === 0) return [];
+  const words = WORDS[language];
+  const more = printed.count - printed.lines.length;
+  return [
+    words.printed(printed.count),
+    ...printed.lines.map((line) => `  ${line}`),
+    ...(more > 0 ? [`  ${words.more(more)}`] : []),
+  ];
+}
+
+async function lastLines({ language, store }: BuildContext, { task }: Work): Promise<readonly string[]> {
+  const words = COMMAND_WORDS[language];
+  const tasks = await allTasks();
+  const progress = await progressOf(store, tasks);
+  const at = tasks.findIndex(({ id }) => id === task.id);
+  const { points = 0, mostPoints = 0 } = progress[at] ?? {};
+  const open = (i: number) => (progress[i]?.done.length ?? 0) < (tasks[i]?.stages.length ?? 0);
+  const order = [...tasks.keys()].map((i) => (at + 1 + i) % tasks.length);
+  const next = order.find(open);
+  const then = next === undefined ? words.allDone : words.nextTask(tasks[next]?.id ?? "");
+  return [
+    words.done(task.id, points, mostPoints),
+    words.labs(task.labs.map((id) => `kubelab learn start ${id}`).join(", ")),
+    then,
+  ];
+}
+
+/** Wraps a line; the lines that follow keep its indent. */
+function indentedWrap(line: string, columns: number): readonly string[] {
+  const indent = /^ */.exec(line)?.[0] ?? "";
+  return wrap(line, columns - indent.length).map((part) => `${indent}${part}`);
+}
+
+export function jsonOf({ task }: Work, verdict: Verdict): unknown {
+  const { passed, wrong, failure, printed } = verdict;
+  return {
+    task: task.id,
+    isRight: isRight(verdict),
+    passed,
+    wrong: wrong ?? null,
+    failure: failure ?? null,
+    printedLines: printed.count,
+    sentence: wrongText({ task, golden: undefined }, verdict, `${task.id}.mjs`, "en")?.join("\n") ?? null,
+  };
+}

@@ -1,0 +1,6 @@
+import type { Language } from "../../util/i18n/language.js";
+
+/** Flags of every subcommand of `kubelab build`. */
+export interface BuildFlags {
+  readonly lang?: Language;
+}

@@ -1,0 +1,91 @@
+import { readdir, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { type GoldenCases, goldenOf, openTask, taskIds } from "../../lab/build/library.js";
+import type { Task } from "../../lab/build/task.js";
+import { fileNameOf, taskOfFile } from "../../lab/build/work-file.js";
+import { ProgressStore } from "../../lab/labs/progress/progress-store.js";
+import { SystemClock } from "../../util/clock.js";
+import { LabError } from "../../util/errors.js";
+import { type Language, languageOf } from "../../util/i18n/language.js";
+import { describeFileError } from "../../util/os/files.js";
+import { readRegularFile } from "../../util/os/read-at-most.js";
+import type { CliContext } from "../cli/context.js";
+import { columnsOf } from "../cli/width.js";
+import type { BuildFlags } from "./flags.js";
+
+const MOST_COLUMNS = 100;
+
+/** What every subcommand needs. */
+export interface BuildContext {
+  readonly context: CliContext;
+  readonly language: Language;
+  readonly columns: number;
+  readonly store: ProgressStore;
+  /** real time */
+  readonly clock: SystemClock;
+}
+
+export function openBuild(context: CliContext, { lang }: BuildFlags): BuildContext {
+  const clock = new SystemClock();
+  return {
+    context,
+    language: lang ?? languageOf(context.env),
+    columns: Math.min(columnsOf(context.streams.stdout), MOST_COLUMNS),
+    store: new ProgressStore(context.env, clock),
+    clock,
+  };
+}
+
+/** A learner's file and its task. */
+export interface Work {
+  readonly task: Task;
+  readonly golden: GoldenCases | undefined;
+  /** absolute */
+  readonly path: string;
+  /** `phase.mjs` */
+  readonly name: string;
+}
+
+/**
+ * Finds the learner's file.
+ * @param word the file, or the folder that has it; default: the current folder
+ * @throws LabError BAD_FILE, USAGE
+ */
+export async function findWork({ cwd }: CliContext, word: string | undefined): Promise<Work> {
+  const given = resolve(cwd, word ?? ".");
+  const found = await stat(given).catch((error: unknown) => {
+    throw new LabError("BAD_FILE", `cannot read ${word ?? given}: ${describeFileError(error)}`, MAKE_ONE);
+  });
+  const path = found.isDirectory() ? await onlyFileIn(given, word ?? "this folder") : given;
+  const id = taskOfFile(await readText(path));
+  if (id === undefined) {
+    throw new LabError(
+      "BAD_FILE",
+      `${basename(path)} does not name its task`,
+      "Its first line is // kubelab build: TASK",
+    );
+  }
+  const task = await openTask(id);
+  return { task, golden: await goldenOf(task), path, name: basename(path) };
+}
+
+const MAKE_ONE = "Make one: kubelab build start TASK";
+
+async function onlyFileIn(folder: string, shown: string): Promise<string> {
+  const names = new Set((await taskIds()).map((id) => fileNameOf({ id })));
+  const found = (await readdir(folder)).filter((name) => names.has(name)).sort();
+  const [first] = found;
+  if (first === undefined)
+    throw new LabError("USAGE", `${shown} has no file of a task`, `Give its folder. ${MAKE_ONE}`);
+  if (found.length > 1)
+    throw new LabError("USAGE", `${shown} has files of ${found.length} tasks`, `Name one: ${found.join(", ")}`);
+  return join(folder, first);
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readRegularFile(path);
+  } catch (error) {
+    throw new LabError("BAD_FILE", `cannot read ${basename(path)}: ${describeFileError(error)}`, "Check the file.");
+  }
+}

@@ -1,0 +1,47 @@
+import { watch } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { ChildAbort } from "../../util/async/abort.js";
+import { Waker } from "../../util/async/waker.js";
+import type { CliContext } from "../cli/context.js";
+import { jsonOf, judged, verdictText } from "./check.js";
+import type { BuildFlags } from "./flags.js";
+import { type BuildContext, findWork, openBuild, type Work } from "./open.js";
+import { COMMAND_WORDS } from "./words.js";
+
+/** Editors write a file in several steps. */
+const SETTLE_MS = 50;
+
+/** `kubelab build watch [FILE]`: a verdict at once and after each save. @throws LabError BAD_FILE, USAGE */
+export async function watchFile(context: CliContext, word: string | undefined, flags: BuildFlags): Promise<void> {
+  const build = openBuild(context, flags);
+  const work = await findWork(context, word);
+  context.notice(COMMAND_WORDS[build.language].watching(work.name));
+  const saved = new Waker();
+  await Promise.all([saves(work.path, saved, context.signal), rounds(build, work, saved)]);
+}
+
+async function rounds(build: BuildContext, work: Work, saved: Waker): Promise<never> {
+  const { context, clock } = build;
+  for (;;) {
+    saved.forget();
+    using running = new ChildAbort(context.signal);
+    const next = saved.wait(clock, undefined, context.signal).finally(() => running.abort());
+    try {
+      const verdict = await judged(build, work, running.signal);
+      context.print({ text: `${await verdictText(build, work, verdict)}\n`, json: jsonOf(work, verdict) });
+    } catch (error) {
+      // A save during the run: the next round judges it.
+      if (context.signal.aborted || !running.signal.aborted) throw error;
+    }
+    await next;
+    await clock.sleep(SETTLE_MS, context.signal);
+  }
+}
+
+/** Editors replace a file or write it in place: its folder sees both. */
+async function saves(path: string, saved: Waker, signal: AbortSignal): Promise<void> {
+  const name = basename(path);
+  for await (const { filename } of watch(dirname(path), { signal })) {
+    if (filename === name) saved.wake();
+  }
+}

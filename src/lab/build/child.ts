@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { kill } from "node:process";
+import type { Readable } from "node:stream";
+import { ChildAbort, onAbort } from "../../util/async/abort.js";
+import { AsyncQueue } from "../../util/async/async-queue.js";
+import type { Clock } from "../../util/clock.js";
+import { residentBytes } from "../../util/os/resident-memory.js";
+import type { Timer } from "../../util/timer.js";
+
+const MOST_PRINTED_LINES = 10;
+const MOST_LINE_CHARACTERS = 200;
+/** A longer line of the report is no line of ours. */
+const MAX_REPORT_LINE = 256 * 1024;
+const MAX_STDERR = 16_384;
+/** How often the memory of the process is read: buffers are outside of its heap. */
+const LOOK_MS = 100;
+
+/** What the learner's code printed: the first lines, and how many there were. */
+export interface Printed {
+  readonly lines: readonly string[];
+  readonly count: number;
+}
+
+/** How the process ended. */
+export type ChildEnd =
+  | { readonly kind: "ended"; readonly exitCode: number | null }
+  | { readonly kind: "too-slow" | "out-of-memory" };
+
+export interface ChildOptions {
+  readonly command: readonly string[];
+  readonly input: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** Without a report for so long, the process is ended; ms. */
+  readonly patienceMs: number;
+  /** heap of the process, MB */
+  readonly heapMb: number;
+  /** resident memory of the process, bytes */
+  readonly mostBytes: number;
+}
+
+/**
+ * Runs a program with the learner's code in a process of its own, which ends with all that it has started. It reports on
+ * descriptor 3, one JSON document per line.
+ * @throws the signal's reason
+ */
+export async function runChild(
+  options: ChildOptions,
+  clock: Clock,
+  onReport: (line: string) => void,
+  signal: AbortSignal,
+): Promise<{ readonly end: ChildEnd; readonly printed: Printed }> {
+  signal.throwIfAborted();
+  const [program = "", ...args] = [process.execPath, `--max-old-space-size=${options.heapMb}`, ...options.command];
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: options.env,
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    // A group of its own, so that nothing that it starts is left over.
+    detached: true,
+  });
+  const ended = new AsyncQueue<ChildEnd>();
+  const printed = new PrintedLines();
+  let stderr = "";
+  let timer: Timer | undefined;
+  const restart = () => {
+    timer?.stop();
+    timer = clock.timer(options.patienceMs, () => {
+      ended.push({ kind: "too-slow" });
+      endGroup(child);
+    });
+  };
+  restart();
+  const look = () => {
+    if (residentBytes(child.pid) > options.mostBytes) {
+      ended.push({ kind: "out-of-memory" });
+      endGroup(child);
+    }
+    looking = clock.timer(LOOK_MS, look);
+  };
+  let looking = clock.timer(LOOK_MS, look);
+  using stop = new ChildAbort(signal);
+  using _abort = onAbort(stop.signal, () => endGroup(child));
+  linesOf(child.stdio[3] as Readable, MAX_REPORT_LINE, (line) => {
+    restart();
+    onReport(line);
+  });
+  linesOf(child.stdout, MOST_LINE_CHARACTERS, (line) => printed.add(line));
+  linesOf(child.stderr, MOST_LINE_CHARACTERS, (line) => {
+    printed.add(line);
+    stderr = `${stderr}${line}\n`.slice(-MAX_STDERR);
+  });
+  child.once("error", () => ended.push({ kind: "ended", exitCode: null }));
+  // Of a process that ended before it read all of it.
+  child.stdin.once("error", () => {});
+  child.stdin.end(options.input);
+  child.once("exit", () => endGroup(child));
+  child.once("close", (exitCode) => {
+    ended.push(
+      /heap out of memory|allocation failed/i.test(stderr) ? { kind: "out-of-memory" } : { kind: "ended", exitCode },
+    );
+    ended.close();
+  });
+  try {
+    for await (const end of ended) {
+      signal.throwIfAborted();
+      return { end, printed };
+    }
+    throw new Error("the process ended without an end");
+  } finally {
+    timer?.stop();
+    looking.stop();
+    endGroup(child);
+  }
+}
+
+/** The first lines of an output without end. */
+class PrintedLines implements Printed {
+  readonly lines: string[] = [];
+  count = 0;
+
+  add(line: string): void {
+    this.count += 1;
+    if (this.lines.length < MOST_PRINTED_LINES) this.lines.push(line);
+  }
+}
+
+/** Calls back for each line, cut at this length. Its memory is bounded, and its time linear. */
+function linesOf(stream: Readable, mostCharacters: number, onLine: (line: string) => void): void {
+  let line = "";
+  stream.setEncoding("utf8").on("data", (text: string) => {
+    const [first = "", ...others] = text.split("\n");
+    line = (line + first).slice(0, mostCharacters);
+    for (const next of others) {
+      onLine(line);
+      line = next.slice(0, mostCharacters);
+    }
+  });
+  stream.once("end", () => {
+    if (line !== "") onLine(line);
+  });
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended, and so has all that it started.
+  }
+}

@@ -1,0 +1,59 @@
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { LabError } from "../../util/errors.js";
+import { readIfThere } from "../../util/os/files.js";
+import { nearest } from "../../util/text/nearest.js";
+import { parseTask, type Task, type TestCase } from "./task.js";
+
+/** Set by the build, whose files lie one folder below the package's. */
+declare const KUBELAB_COMPILED_CONTENT: boolean | undefined;
+
+const TASKS = new URL(typeof KUBELAB_COMPILED_CONTENT === "boolean" ? "../tasks/" : "../../../tasks/", import.meta.url);
+
+/** The ids of all tasks, in the order in which a learner meets them. */
+export async function taskIds(): Promise<readonly string[]> {
+  const folders = (await readdir(TASKS)).filter((name) => /^\d\d-/.test(name));
+  return folders.sort().map((name) => name.slice("01-".length));
+}
+
+/** All tasks, in order. @throws LabError BAD_FILE */
+export async function allTasks(): Promise<readonly Task[]> {
+  return await Promise.all((await taskIds()).map((id) => openTask(id)));
+}
+
+/** @param word an id, or the number of a task @throws LabError USAGE for an unknown one */
+export async function openTask(word: string): Promise<Task> {
+  const ids = await taskIds();
+  const id = /^\d{1,2}$/.test(word) ? ids[Number(word) - 1] : ids.find((one) => one === word);
+  if (id === undefined) {
+    const like = nearest(ids, word);
+    const hint = `${like === undefined ? "" : `Did you mean ${like}? `}List the tasks: kubelab build`;
+    throw new LabError("USAGE", `there is no task ${JSON.stringify(word)}`, hint);
+  }
+  const file = await fileOf(id, "task.yaml");
+  return parseTask(id, await readFile(file, "utf8"), file);
+}
+
+/** The learner's file as it begins, with a line `// @stage ID` before each part. */
+export async function stubOf({ id }: Task): Promise<string> {
+  return await readFile(await fileOf(id, "stub.mjs"), "utf8");
+}
+
+/** What upstream's own code was recorded to do, and the stage whose export it is for. */
+export interface GoldenCases {
+  readonly stage: string;
+  /** `v1.25.0` */
+  readonly release: string;
+  readonly cases: readonly TestCase[];
+}
+
+/** @returns undefined for a task without recorded cases */
+export async function goldenOf({ id }: Task): Promise<GoldenCases | undefined> {
+  const text = await readIfThere(await fileOf(id, "golden.json"));
+  return text === undefined ? undefined : (JSON.parse(text) as GoldenCases);
+}
+
+async function fileOf(id: string, name: string): Promise<string> {
+  const at = (await taskIds()).indexOf(id) + 1;
+  return fileURLToPath(new URL(`${String(at).padStart(2, "0")}-${id}/${name}`, TASKS));
+}

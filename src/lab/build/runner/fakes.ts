@@ -1,0 +1,116 @@
+import { isRecord } from "../../../util/records.js";
+import { frozen, isFakeName } from "./show.js";
+
+/** More calls than this are not kept, and end the case. */
+const MOST_CALLS = 60;
+/** After a fake has ended the case, so many more calls mean that the learner's code swallows the abort. */
+const MOST_CALLS_AFTER_END = 20;
+
+/** A fake ends the case with it, as an abort ends a kubelet's loop. */
+export class CaseEnded extends Error {
+  override readonly name = "AbortError";
+}
+
+/**
+ * Objects for the learner's code, with programmed answers: each call takes the next one and is logged. The answer
+ * `{ $throw: {...} }` is thrown, `{ $stop: true }` ends the case, `{ $sync: value }` is no promise. A fake `clock` has
+ * `now` (ms) and `sleeps`: the number of sleeps that pass; the next one ends the case.
+ */
+export class Fakes {
+  readonly log: unknown[][] = [];
+  readonly #objects: Readonly<Record<string, unknown>>;
+  #callsAfterEnd = -1;
+
+  /** @param onSwallowed called when the learner's code goes on although its case was ended */
+  constructor(
+    spec: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+    readonly onSwallowed: () => void,
+  ) {
+    this.#objects = Object.fromEntries(
+      Object.entries(spec).map(([name, methods]) => [
+        name,
+        name === "clock" ? this.#clock(methods) : this.#object(name, methods),
+      ]),
+    );
+  }
+
+  /** The values with fakes in place of their names. */
+  filledIn(args: readonly unknown[]): unknown[] {
+    return args.map((one) => this.#filled(one));
+  }
+
+  #filled(value: unknown): unknown {
+    if (isFakeName(value)) {
+      const [name = "", method] = value.slice(1).split(".");
+      const object = this.#objects[name];
+      if (object !== undefined)
+        return method === undefined ? object : (object as Readonly<Record<string, unknown>>)[method];
+    }
+    if (!isRecord(value)) return frozen(value);
+    return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#filled(one)])));
+  }
+
+  #object(name: string, methods: Readonly<Record<string, unknown>>) {
+    return Object.fromEntries(
+      Object.entries(methods).map(([method, given]) => {
+        const answers: unknown[] = Array.isArray(given) ? [...given] : [given];
+        const isSync = answers.length > 0 && answers.every((one) => isRecord(one) && "$sync" in one);
+        const call = (...args: unknown[]) => {
+          this.#record(`${name}.${method}`, args);
+          if (answers.length === 0 && isSync) this.#end();
+          const answer = answers.length > 0 ? answers.shift() : { $stop: true };
+          if (isRecord(answer) && "$sync" in answer) return frozen(answer["$sync"]);
+          return this.#answer(answer);
+        };
+        return [method, call];
+      }),
+    );
+  }
+
+  async #answer(answer: unknown): Promise<unknown> {
+    if (!isRecord(answer)) return frozen(answer);
+    if ("$stop" in answer) this.#end();
+    const failure = answer["$throw"];
+    if (isRecord(failure)) throw Object.assign(new Error(String(failure["message"])), failure);
+    return frozen(answer);
+  }
+
+  #clock({ now = 0, sleeps = 0 }: Readonly<Record<string, unknown>>) {
+    let [nowMs, left] = [Number(now), Number(sleeps)];
+    return {
+      now: () => nowMs,
+      sleep: async (ms: number) => {
+        this.#record("clock.sleep", [ms]);
+        if (left === 0) this.#end();
+        left -= 1;
+        nowMs += Number(ms);
+      },
+    };
+  }
+
+  #record(name: string, args: readonly unknown[]): void {
+    if (this.#callsAfterEnd >= 0) {
+      this.#callsAfterEnd += 1;
+      if (this.#callsAfterEnd > MOST_CALLS_AFTER_END) this.onSwallowed();
+      throw new CaseEnded("the case has ended");
+    }
+    this.log.push([name, ...structuredCloned(args)]);
+    if (this.log.length >= MOST_CALLS) this.#end();
+  }
+
+  #end(): never {
+    this.#callsAfterEnd = 0;
+    throw new CaseEnded("the case has ended");
+  }
+}
+
+/** As they were at the call: the learner's code may change them afterwards. */
+function structuredCloned(args: readonly unknown[]): unknown[] {
+  return args.map((one) => {
+    try {
+      return structuredClone(one);
+    } catch {
+      return one;
+    }
+  });
+}

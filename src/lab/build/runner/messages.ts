@@ -1,0 +1,48 @@
+import type { TestCase } from "../task.js";
+
+/** Tests of one stage, for the process that runs the learner's file. */
+export interface StageTests {
+  readonly stage: string;
+  readonly exports: string;
+  readonly checks: readonly { readonly id: string; readonly cases: readonly TestCase[] }[];
+}
+
+/** What the process is given on its standard input, as JSON. */
+export interface RunTests {
+  /** absolute path of the learner's file */
+  readonly file: string;
+  readonly stages: readonly StageTests[];
+}
+
+/** What a call must come to. Values are shown as one line of JavaScript. */
+export type Wanted =
+  | { readonly kind: "value" | "error" | "calls"; readonly text: string }
+  | { readonly kind: "waits" }
+  | { readonly kind: "releases"; readonly text: string };
+
+/** What came of it. */
+export type Got =
+  | { readonly kind: "value" | "calls" | "releases"; readonly text: string }
+  /** @property at the line of the learner's file */
+  | { readonly kind: "error" | "changes-argument"; readonly text: string; readonly at?: number }
+  | { readonly kind: "waits" | "not-written" | "not-exported" | "swallows-abort" | "never-ends" };
+
+/** A test that failed, and where. */
+export interface Wrong {
+  readonly stage: string;
+  readonly check: string;
+  readonly number: number;
+  /** the calls that lead to it; the last one is the tested one */
+  readonly calls: readonly string[];
+  readonly want: Wanted;
+  readonly got: Got;
+}
+
+/** One line of the process on descriptor 3, as JSON. */
+export type FromRunner =
+  | { readonly type: "ready" }
+  | { readonly type: "at"; readonly calls: readonly string[] }
+  | { readonly type: "passed"; readonly stage: string }
+  | { readonly type: "wrong"; readonly wrong: Wrong }
+  | { readonly type: "unloadable"; readonly text: string; readonly at?: number }
+  | { readonly type: "end" };

@@ -1,0 +1,163 @@
+import { messageOf } from "../../../util/errors.js";
+import type { Step, TestCase } from "../task.js";
+import { CaseEnded, Fakes } from "./fakes.js";
+import type { Got, Wanted } from "./messages.js";
+import { isSame, shown, shownCall } from "./show.js";
+
+/** How the stub begins. */
+const NOT_WRITTEN = "not written yet";
+/** How V8 begins the message about a write to a frozen value. */
+const WRITES_FROZEN =
+  /^(?:Cannot (?:assign to read only|add property|delete property|define property|redefine)|.* object is not extensible)/;
+
+/** What a case shows: the calls up to the one that failed; undefined: all is right. */
+type CaseResult = { readonly calls: readonly string[]; readonly want: Wanted; readonly got: Got } | undefined;
+
+interface CaseDeps {
+  /** reports the calls that are about to run, for a process that does not come back */
+  readonly at: (calls: readonly string[]) => void;
+  /** the learner's code goes on although it was stopped; does not return */
+  readonly swallowed: () => never;
+  /** the learner's file, to find its line in a stack */
+  readonly url: string;
+}
+
+type Outcome =
+  | { readonly kind: "value"; readonly value: unknown }
+  | { readonly kind: "thrown"; readonly error: unknown }
+  | { readonly kind: "ended" };
+
+/** Calls the learner's function, or makes its object and calls that, and compares each result with what the case wants. */
+export async function runCase(name: string, written: unknown, test: TestCase, deps: CaseDeps): Promise<CaseResult> {
+  const first = shownCall(name, test.args);
+  if (typeof written !== "function")
+    return { calls: [first], want: shownValue(test.want), got: { kind: "not-exported" } };
+  deps.at([first]);
+  const fakes = new Fakes(test.fakes ?? {}, deps.swallowed);
+  const isClass = /^class\b/.test(Function.prototype.toString.call(written));
+  const make = written as (...args: unknown[]) => unknown;
+  const args = fakes.filledIn(test.args);
+  const outcome = await outcomeOf(() => (isClass ? Reflect.construct(written, args) : make(...args)));
+  const wrong = (want: Wanted, got: Got) => ({ calls: [first], want, got });
+  if (test.steps !== undefined) {
+    if (outcome.kind !== "value") return wrong({ kind: "value", text: "an object" }, gotOf(outcome, deps.url));
+    return await new Steps(outcome.value, deps, fakes).run(first, test.steps);
+  }
+  if (outcome.kind === "thrown" && test.throws === undefined) return wrong(wantedOf(test), gotOf(outcome, deps.url));
+  if (test.throws !== undefined && !throws(outcome, test.throws))
+    return wrong(wantedOf(test), gotOf(outcome, deps.url));
+  if (test.log !== undefined && !isSame(fakes.log, test.log)) {
+    return wrong({ kind: "calls", text: callLines(test.log) }, { kind: "calls", text: callLines(fakes.log) });
+  }
+  if ("want" in test && !(outcome.kind === "value" && isSame(outcome.value, test.want))) {
+    return wrong(shownValue(test.want), gotOf(outcome, deps.url));
+  }
+  return undefined;
+}
+
+/** The calls of one object, some of which may wait for others. */
+class Steps {
+  readonly #settled = new Map<string, Outcome>();
+  readonly #calls: string[] = [];
+
+  constructor(
+    readonly subject: unknown,
+    readonly deps: CaseDeps,
+    readonly fakes: Fakes,
+  ) {}
+
+  async run(first: string, steps: readonly Step[]): Promise<CaseResult> {
+    this.#calls.push(first);
+    for (const step of steps) {
+      const result = await this.#step(step);
+      if (result !== undefined) return { calls: this.#calls, ...result };
+    }
+    return undefined;
+  }
+
+  async #step(step: Step): Promise<{ readonly want: Wanted; readonly got: Got } | undefined> {
+    const { call, as, settles = {} } = step;
+    this.#calls.push(shownCall(call, step.args));
+    this.deps.at(this.#calls);
+    const method = (this.subject as Readonly<Record<string, unknown>> | null | undefined)?.[call];
+    if (typeof method !== "function") return { want: wantedOf(step), got: { kind: "not-exported" } };
+    const called = outcomeOf(() => Reflect.apply(method, this.subject, this.fakes.filledIn(step.args)));
+    if (as === undefined) {
+      const outcome = await called;
+      const isRight =
+        step.throws === undefined
+          ? outcome.kind === "value" && (!("want" in step) || isSame(outcome.value, step.want))
+          : throws(outcome, step.throws);
+      if (!isRight) return { want: wantedOf(step), got: gotOf(outcome, this.deps.url) };
+    } else void called.then((outcome) => this.#settled.set(as, outcome));
+    await turns();
+    return this.#released(as, settles);
+  }
+
+  /** Compares the calls that have come back with those that must have. */
+  #released(as: string | undefined, settles: Readonly<Record<string, unknown>>) {
+    const released = Object.fromEntries(
+      Array.from(this.#settled, ([name, one]) => [name, one.kind === "value" ? one.value : gotOf(one, this.deps.url)]),
+    );
+    this.#settled.clear();
+    if (isSame(released, settles)) return undefined;
+    const own = as === undefined ? undefined : { is: Object.hasOwn(released, as), must: Object.hasOwn(settles, as) };
+    if (own?.is === true && !own.must) return { want: { kind: "waits" }, got: shownValue(released[as ?? ""]) } as const;
+    if (own?.must === true && !own.is) return { want: shownValue(settles[as ?? ""]), got: { kind: "waits" } } as const;
+    const texts = [settles, released].map((one) => (Object.keys(one).length === 0 ? "" : shown(one)));
+    return {
+      want: { kind: "releases", text: texts[0] ?? "" },
+      got: { kind: "releases", text: texts[1] ?? "" },
+    } as const;
+  }
+}
+
+/** Lets everything run that waits for nothing. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function outcomeOf(call: () => unknown): Promise<Outcome> {
+  try {
+    return { kind: "value", value: await call() };
+  } catch (error) {
+    return error instanceof CaseEnded ? { kind: "ended" } : { kind: "thrown", error };
+  }
+}
+
+function throws(outcome: Outcome, part: string): boolean {
+  return outcome.kind === "thrown" && messageOf(outcome.error).includes(part);
+}
+
+function wantedOf(test: { readonly want?: unknown; readonly throws?: string | undefined }): Wanted {
+  return test.throws === undefined ? shownValue(test.want) : { kind: "error", text: test.throws };
+}
+
+function shownValue(value: unknown): { readonly kind: "value"; readonly text: string } {
+  return { kind: "value", text: shown(value ?? undefined) };
+}
+
+function gotOf(outcome: Outcome, url: string): Got {
+  if (outcome.kind === "value") return shownValue(outcome.value);
+  if (outcome.kind === "ended") return { kind: "error", text: "AbortError" };
+  const { error } = outcome;
+  const text = messageOf(error).slice(0, 300);
+  if (text.includes(NOT_WRITTEN)) return { kind: "not-written" };
+  const kind = error instanceof TypeError && WRITES_FROZEN.test(text) ? "changes-argument" : "error";
+  const at = lineIn(error, url);
+  const named = error instanceof Error && error.name !== "Error" ? `${error.name}: ${text}` : text;
+  return { kind, text: named, ...(at === undefined ? {} : { at }) };
+}
+
+/** The line of the learner's file where an error began. */
+export function lineIn(error: unknown, url: string): number | undefined {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  const at = stack.indexOf(`${url}:`);
+  const line = at === -1 ? Number.NaN : Number.parseInt(stack.slice(at + url.length + 1), 10);
+  return Number.isInteger(line) ? line : undefined;
+}
+
+function callLines(log: readonly (readonly unknown[])[]): string {
+  const lines = log.map(([name, ...args]) => shownCall(String(name), args));
+  return lines.length === 0 ? "" : lines.join("\n");
+}

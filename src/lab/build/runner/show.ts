@@ -1,0 +1,53 @@
+import { inspect, isDeepStrictEqual } from "node:util";
+
+const MOST_CHARACTERS = 400;
+const MAX_DEPTH = 30;
+
+/** A value as one short line of JavaScript. */
+export function shown(value: unknown): string {
+  const text = inspect(value, {
+    depth: 8,
+    breakLength: Number.POSITIVE_INFINITY,
+    compact: true,
+    // A method of the learner's must not run here.
+    customInspect: false,
+    maxArrayLength: 20,
+    maxStringLength: 200,
+  }).replaceAll("[Object: null prototype] ", "");
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}…`;
+}
+
+/** `renewInterval(40)` */
+export function shownCall(name: string, args: readonly unknown[]): string {
+  return `${name}(${args.map((one) => (isFakeName(one) ? String(one).slice(1) : shown(one))).join(", ")})`;
+}
+
+/** A text argument that stands for a fake. */
+export function isFakeName(value: unknown): value is string {
+  return typeof value === "string" && /^\$[a-z][\w.-]*$/i.test(value);
+}
+
+/** Whether two values are the same as JSON, where a missing field and undefined are the same. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(plain(one), plain(other));
+}
+
+/** Without undefined fields, and null for a missing value. What is no JSON stays itself, so that it equals nothing that is. */
+function plain(value: unknown, depth = 0): unknown {
+  if (value === undefined || value === null) return null;
+  if (depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1));
+  if (typeof value !== "object" || (Object.getPrototypeOf(value) ?? Object.prototype) !== Object.prototype)
+    return value;
+  const fields = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+  return Object.fromEntries(fields.map(([name, one]) => [name, plain(one, depth + 1)]));
+}
+
+/** Makes a value and everything in it read-only. */
+export function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const one of Object.values(value)) frozen(one);
+  }
+  return value;
+}

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, test } from "vitest";
+import { CliProcess, newHome, runCliProcess } from "../../support/cli-process.js";
+
+const SOLUTION = readFileSync("test/lab/build/solutions/renew-interval.mjs", "utf8");
+/** A word in the command line of a process that a learner's file starts. */
+const MARK = "kubelab-build-left-over";
+const SPAWN = `(await import("node:child_process")).spawn("sh", ["-c", "sleep 300; : ${MARK}"])`;
+const HEAD = "// kubelab build: renew-interval\n";
+
+describe("a task from an empty folder to its end", () => {
+  const home = newHome();
+  const file = join(home, "renew-interval", "renew-interval.mjs");
+  const check = () => runCliProcess(home, "build", "check", "renew-interval");
+
+  beforeAll(async () => {
+    const made = await runCliProcess(home, "build", "start", "renew-interval");
+    assert.equal(made.code, 0, made.stderr);
+  });
+
+  test("start makes one file, with the sentences of each stage", () => {
+    assert.deepEqual(readdirSync(join(home, "renew-interval")), ["renew-interval.mjs"]);
+    const text = readFileSync(file, "utf8");
+    for (const part of ["Stage 3 of 3", "export function nextBackoff", "blob/v1.25.0/", "No wait is longer than 7 s"]) {
+      assert.ok(text.includes(part), part);
+    }
+  });
+
+  test("the file is not overwritten", async () => {
+    const again = await runCliProcess(home, "build", "start", "1");
+    assert.equal(again.code, 2);
+    assert.match(again.stderr, /exists already/);
+  });
+
+  test("the stub fails with exit code 1", async () => {
+    const { code, stdout } = await check();
+    assert.equal(code, 1);
+    assert.match(stdout, /renewInterval\(40\): this part is not written yet/);
+  });
+
+  test("a mistake is named with its case, in both languages", async () => {
+    writeFileSync(file, HEAD + SOLUTION.replace("lastMs * 2", "lastMs + 200"));
+    const { stdout } = await check();
+    assert.match(
+      stdout,
+      /✓ the time between two renewals\n✗ .*\n {2}Each wait is twice as long.*\n {4}nextBackoff\(400\)/,
+    );
+    assert.match(stdout, /must give 800\n {4}yours gave 600/);
+    const chinese = await runCliProcess(home, "build", "check", "renew-interval", "--lang", "zh");
+    assert.match(chinese.stdout, /nextBackoff\(400\) 必须得到 800\n {4}你的得到 600/);
+  });
+
+  test("a hint costs points of its stage, and the end counts them", async () => {
+    const hint = await runCliProcess(home, "build", "hint", "renew-interval");
+    assert.match(hint.stdout, /Hint 1 of 2 for "the wait after a refused request"/);
+    writeFileSync(file, HEAD + SOLUTION);
+    const { code, stdout } = await check();
+    assert.equal(code, 0);
+    assert.match(stdout, /renew-interval is done: 28 of 30 points/);
+    const list = JSON.parse((await runCliProcess(home, "build", "--json")).stdout) as readonly { points: number }[];
+    assert.equal(list[0]?.points, 28);
+  });
+
+  test("show prints kubelab's own module, and open stages then bring no points", async () => {
+    const { stdout } = await runCliProcess(home, "build", "show", "generate-events");
+    assert.match(stdout, /export function generateEvents\(/);
+    assert.match(stdout, /generateEvents: https:\/\/github.com\/kubernetes/);
+    await runCliProcess(home, "build", "start", "generate-events");
+    const path = join(home, "generate-events", "generate-events.mjs");
+    const solution = readFileSync("test/lab/build/solutions/generate-events.mjs", "utf8");
+    writeFileSync(path, `// kubelab build: generate-events\n${solution}`);
+    assert.match((await runCliProcess(home, "build", "check", path)).stdout, /done: 0 of 30 points/);
+  });
+
+  test("reset forgets the progress", async () => {
+    await runCliProcess(home, "build", "reset", "renew-interval");
+    const list = JSON.parse((await runCliProcess(home, "build", "--json")).stdout) as readonly { points: number }[];
+    assert.equal(list[0]?.points, 0);
+  });
+});
+
+describe("files that harm", () => {
+  const home = newHome();
+  const path = join(home, "mine.mjs");
+
+  const table = [
+    ["an endless loop", "while (true) {}", /renewInterval\(40\) did not come back within 4 s/],
+    ["an exit", "process.exit(0)", /renewInterval\(40\) ended the process \(exit code 0\)/],
+    [
+      "a list without end",
+      "const a = []; for (;;) a.push({ a: [a.length] })",
+      /renewInterval\(40\) needed more memory/,
+    ],
+    [
+      "buffers without end",
+      "const a = []; for (;;) a.push(Buffer.alloc(1e6, 1))",
+      /renewInterval\(40\) needed more memory/,
+    ],
+    ["a promise that nothing resolves", "return new Promise(() => {})", /renewInterval\(40\) never ends/],
+    ["a crash", "return seconds.minutes.hours", /yours threw TypeError: .*\s+\(line 2\)/],
+    [
+      "100,000 lines",
+      "for (let i = 0; i < 1e5; i++) console.log(i); return 1",
+      /printed 100000 lines:\n(.*\n)* {2}... 99990 more/,
+    ],
+    ["one endless line", "process.stdout.write('x'.repeat(5e7)); return 1", /printed 1 line:\n {2}x{10}/],
+    ["a child that stays", `${SPAWN}; return 1`, /must give 10000\n {4}yours gave 1/],
+    ["an error that is no error", "throw null", /yours threw null/],
+  ] as const;
+
+  test.each(table)("%s ends in a sentence", async (_name, body, sentence) => {
+    writeFileSync(
+      path,
+      `${HEAD}export ${body.includes("await") ? "async " : ""}function renewInterval(seconds) { ${body} }\n`,
+    );
+    const { code, stdout, stderr } = await runCliProcess(home, "build", "check", path);
+    assert.equal(stderr, "");
+    assert.match(stdout, sentence);
+    assert.equal(code, 1);
+  });
+
+  test("no process is left that it has started", async () => {
+    const left = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(MARK));
+    assert.deepEqual(left, []);
+  });
+
+  test.each([
+    ["a file that is no JavaScript", `${HEAD}export function (`, /mine.mjs cannot be loaded: SyntaxError/],
+    ["a file that throws", `${HEAD}throw new Error("at once");`, /mine.mjs:2 cannot be loaded: Error: at once/],
+    ["a file without exports", HEAD, /your file does not export a function renewInterval/],
+  ])("%s", async (_name, text, sentence) => {
+    writeFileSync(path, text);
+    const { code, stdout } = await runCliProcess(home, "build", "check", path);
+    assert.match(stdout, sentence);
+    assert.equal(code, 1);
+  });
+
+  test.each([
+    [["check", "absent"], /cannot read absent/],
+    [["check"], /this folder has no file of a task/],
+    [["start", "phaze"], /there is no task "phaze"\nDid you mean phase\?/],
+    [["start", "99"], /there is no task "99"/],
+  ])("build %j is refused", async (words, sentence) => {
+    const { code, stderr } = await runCliProcess(home, "build", ...words);
+    assert.match(stderr, sentence);
+    assert.equal(code, 2);
+  });
+});
+
+test("watch judges each save, also one that replaces the file", async () => {
+  const home = newHome();
+  await runCliProcess(home, "build", "start", "renew-interval");
+  const file = join(home, "renew-interval", "renew-interval.mjs");
+  const watching = new CliProcess(home, ["build", "watch", "renew-interval"]);
+  await watching.printed(/renewInterval\(40\): this part is not written yet/);
+  writeFileSync(file, HEAD + SOLUTION.replace("0.25", "0.5"));
+  await watching.printed(/yours gave 20000/);
+  writeFileSync(file, HEAD + SOLUTION);
+  await watching.printed(/renew-interval is done: 30 of 30 points/);
+  watching.child.kill("SIGINT");
+  assert.equal((await watching.ended).code, 130);
+});
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
