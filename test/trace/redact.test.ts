@@ -48,6 +48,19 @@ const texts = [
     "--token-ttl 24h, --token TOKEN, a bearer token, a Secret bootstrap-token abc",
   ],
   ["a masked token keeps its half", "--token abcdef.0123456789abcdef", "--token abcdef.****"],
+  [
+    "a line of YAML loses its value",
+    "a: b\n  db-password: my s3cr3t\n- token: 'x'",
+    "a: b\n  db-password: ****\n- token: '****'",
+  ],
+  ["a line of properties, too", "db.password = s3cr3t x\nuser=me", "db.password = ****\nuser=me"],
+  ["a string of JSON, too", '{"dbPassword": "a\\"b c", "user":"me"}', '{"dbPassword": "****", "user":"me"}'],
+  ["also within a string", '"{\\"token\\":\\"a\'b\\",\\"x\\":1}"', '"{\\"token\\":\\"****\\",\\"x\\":1}"'],
+  [
+    "what is no value stays",
+    "automountServiceAccountToken: false\nsecret:\n  name: x\ntoken: null\nno bearer token: none\ntokenFile: /f",
+    "automountServiceAccountToken: false\nsecret:\n  name: x\ntoken: null\nno bearer token: none\ntokenFile: /f",
+  ],
   ["a base64 private key goes", Buffer.from(KEY).toString("base64"), "****"],
 ] as const;
 for (const [name, text, want] of texts) {
@@ -83,6 +96,21 @@ test("redact: masks what follows a masked value, a flag behind prose, and keys o
   assert.equal(redactText(long), "-----BEGIN EC PRIVATE KEY-----****-----END EC PRIVATE KEY-----");
   const half = "-----BEGIN PRIVATE KEY-----";
   assert.equal(redactText(`${half}${KEY}`), `${half}-----BEGIN EC PRIVATE KEY-----****-----END EC PRIVATE KEY-----`);
+});
+
+test("redact: arguments in bodies, also in the object that kubectl applied", () => {
+  const spec = (value: string) => ({
+    containers: [{ args: ["--token", value, "--db-password", value], command: ["x"] }],
+  });
+  const body = (value: string, applied: string) => ({
+    kind: "Pod",
+    metadata: { annotations: { "kubectl.kubernetes.io/last-applied-configuration": applied } },
+    spec: spec(value),
+  });
+  const masked = JSON.stringify({ kind: "Pod", spec: spec("****") });
+  assert.deepEqual(redactBody(body("x", JSON.stringify({ kind: "Pod", spec: spec("x") }))), body("****", masked));
+  const file = { kind: "ConfigMap", data: { "app.yaml": "user: me\npassword: x\n" } };
+  assert.deepEqual(redactBody(file), { kind: "ConfigMap", data: { "app.yaml": "user: me\npassword: ****\n" } });
 });
 
 test("redact: a certificate in base64 stays", () => {

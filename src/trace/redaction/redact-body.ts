@@ -1,5 +1,5 @@
 import { isRecord } from "../../util/records.js";
-import { MASK, redactText } from "./redact-text.js";
+import { MASK, redactArguments, redactText } from "./redact-text.js";
 import {
   FIELDS_OF_SECRETS,
   isSecretName,
@@ -52,6 +52,7 @@ export function redactBody(value: unknown, requestPath = "", onSecret: OnSecret 
 
 function redactValue(value: unknown, place: Place): unknown {
   if (typeof value === "string") return redactText(value);
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return redactArguments(value);
   if (Array.isArray(value)) return value.map((item, i) => redactValue(item, below(place, String(i))));
   if (!isRecord(value)) return value;
   const inside = enter(value, place);

@@ -38,13 +38,21 @@ const VALUE = /[^\s"'&;,]*/y;
 const ASSIGNMENT = new RegExp(`${SECRET_NAME_ENDING}(?:=|%3D)["']?`, "gi");
 /** What precedes the value of `--token x`, in a query `command=--token&command=x`. */
 const FLAG = new RegExp(`${SECRET_NAME_ENDING}(?:${SPACE}|&command=)["']?`, "gi");
+/** What precedes the value of a string in JSON, itself perhaps in a string: `"password": "x"`. */
+const QUOTED = new RegExp(`${SECRET_NAME_ENDING}\\\\?["']\\s*:\\s*(\\\\?["'])`, "gi");
+/** A line of a file: `db-password: x` of YAML, `db.password = x` of properties. */
+const LINE = new RegExp(
+  `((?:^|\n)[ \t]*(?:- )?["']?[\\w.-]*${SECRET_NAME_ENDING}["']?[ \t]*[:=][ \t]*)([^\\s{[|>&*][^\\n]*)`,
+  "gi",
+);
+const NO_SECRET = /^["']?(?:true|false|null|~)\b|\*{4}/;
 /** A shorter word after a flag is prose. */
 const MIN_FLAG_VALUE = 8;
 const FLAG_BEGINNING = /(?:^|[^\w-])--?[\w-]*$/;
 const MAX_FLAG_LENGTH = 64;
 /** Quick check: a text without any of these contains no secret. Most texts have none. */
 const CANDIDATE = new RegExp(
-  `\\.[a-z0-9]{16}|PRIVATE KEY|LS0tLS1CRUdJTiB|eyJ|authorization|bearer|@|%40|${SECRET_NAME_ENDING}(?:=|%3D|${SPACE}|&command=)`,
+  `\\.[a-z0-9]{16}|PRIVATE KEY|LS0tLS1CRUdJTiB|eyJ|authorization|bearer|@|%40|${SECRET_NAME_ENDING}(?:[=:"'\\\\]|%3D|${SPACE}|&command=)`,
   "i",
 );
 
@@ -62,7 +70,38 @@ export function redactText(text: string): string {
     .replace(BEARER, `$1${MASK}`)
     .replace(URL_PASSWORD, `$1${MASK}@`)
     .replace(ENCODED_URL_PASSWORD, `$1${MASK}%40`);
-  return maskValues(maskValues(masked, ASSIGNMENT, 1), FLAG, MIN_FLAG_VALUE, isFlag);
+  const lines = maskQuoted(masked).replace(LINE, (line, name: string, value: string) => {
+    const quote = /^["']/.exec(value)?.[0] ?? "";
+    return NO_SECRET.test(value) ? line : `${name}${quote}${MASK}${quote}`;
+  });
+  return maskValues(maskValues(lines, ASSIGNMENT, 1), FLAG, MIN_FLAG_VALUE, isFlag);
+}
+
+/** Masks the strings that follow secret names in JSON, up to their ends. */
+function maskQuoted(text: string): string {
+  let out = "";
+  let from = 0;
+  let read = 0;
+  for (const { 0: name, 1: quote = "", index } of text.matchAll(QUOTED)) {
+    if (index < read) continue;
+    const start = index + name.length;
+    read = endOfQuoted(text, start, quote);
+    if (read === start || text.slice(start, read).includes(MASK)) continue;
+    out += text.slice(from, start) + MASK;
+    from = read;
+  }
+  return out + text.slice(from);
+}
+
+/** @param quote of the string; with a backslash: it is within another string */
+function endOfQuoted(text: string, start: number, quote: string): number {
+  if (quote.length > 1) {
+    const end = text.indexOf(quote, start);
+    return end < 0 ? text.length : end;
+  }
+  let end = start;
+  while (end < text.length && text[end] !== quote) end += text[end] === "\\" ? 2 : 1;
+  return Math.min(end, text.length);
 }
 
 /** Masks each private key up to the next end of its type. One without an end stays. */
