@@ -92,6 +92,7 @@ export class ContainerMachine implements Machine {
     options.fs.become({ uid, gid, groups, capabilities: effectiveCapabilities(uid, options.confinement) });
     this.network = options.network;
     this.memory = new MemoryAccount(options.memoryLimit, options.memoryPool, options.killsTogether);
+    this.fs.chargeMemory((bytes) => this.memory.chargeFiles(bytes));
     this.cpu = new CpuTime(options.scheduler ?? new Scheduler(), options.cpuShares, options.limitMilliCores);
     this.#hasOwnPids = options.hasOwnPids;
     this.processes = options.processes;

@@ -81,12 +81,12 @@ export async function setUpVolume(
   if (emptyDir) {
     const dir =
       emptyDir.medium === "Memory" ? await setUpMemoryMedium(place, memorySize(deps, pod, emptyDir.sizeLimit)) : place;
-    await makeWritableFolder(dir);
+    await makeWritableFolder(dir, emptyDir.medium === "Memory");
     await setVolumeOwnership(pod, dir, false);
     return { mounted: { name, hostPath: dir, readOnly: false }, changed: false };
   }
   const write = async (payload: Payload) => {
-    await makeWritableFolder(place);
+    await makeWritableFolder(place, !configMap);
     const changed = await writeAtomically(deps, place, payload);
     if (changed) await setVolumeOwnership(pod, place, true);
     return { mounted: { name, hostPath: place, readOnly: true }, changed };
@@ -131,11 +131,16 @@ export function setUpFailure(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Any user of the container may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go. */
-async function makeWritableFolder(dir: string): Promise<void> {
+/**
+ * Any user of the container may write to it. Mirrors perm in pkg/volume/emptydir/empty_dir.go.
+ * @param isTmpfs it has the mode of a new tmpfs, whose sticky bit upstream leaves
+ */
+async function makeWritableFolder(dir: string, isTmpfs: boolean): Promise<void> {
   await makeFolder(dir);
+  const wanted = isTmpfs ? 0o1777 : 0o777;
+  const { mode } = lstatSync(dir);
   // The mode given to mkdir is cut by the umask. A folder that is set up again keeps its setgid bit.
-  if ((lstatSync(dir).mode & 0o777) !== 0o777) chmodSync(dir, 0o777);
+  if ((mode & wanted) !== wanted) chmodSync(dir, (mode & SET_GID) | wanted);
 }
 
 /**

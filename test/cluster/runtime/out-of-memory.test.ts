@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
-import { afterEach, beforeAll, test } from "vitest";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeAll, onTestFinished, test } from "vitest";
 import type { Container } from "../../../src/cluster/runtime/state/container.js";
+import { setUpMemoryMedium } from "../../../src/kubelet/volumes/memory-medium.js";
 import { only } from "../../support/trace.js";
 import { loadPrograms, RuntimeLab, stateOf } from "./lab.js";
 
@@ -76,6 +80,45 @@ for (const [what, script, command, exitCode, printed, after, limits] of EXECS) {
     assert.equal(stateOf(container), after);
   });
 }
+
+/** a script in a container with 30 MiB and a volume of medium Memory, its exit code, and the MiB of files that remain charged */
+const FILES: readonly (readonly [what: string, script: string, exitCode: number, leftMib: number])[] = [
+  ["files of a volume in memory", "dd if=/dev/zero of=/cache/a bs=1M count=20", 0, 20],
+  ["more than the limit", "dd if=/dev/zero of=/cache/a bs=1M count=40", 137, 29],
+  ["files that are removed", "dd if=/dev/zero of=/cache/a bs=1M count=20; rm /cache/a", 0, 0],
+  ["a file that is emptied", "dd if=/dev/zero of=/cache/a bs=1M count=20; : > /cache/a", 0, 0],
+  ["/dev/shm", "dd if=/dev/zero of=/dev/shm/a bs=1M count=20; rm /dev/shm/a", 0, 0],
+  ["more than the limit in /dev/shm", "dd if=/dev/zero of=/dev/shm/a bs=1M count=40", 137, 29],
+];
+for (const [what, script, exitCode, leftMib] of FILES) {
+  test.runIf(existsSync("/dev/shm"))(`memory, ${what}: ${exitCode}`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "kubelab-volume-"));
+    const hostPath = await setUpMemoryMedium(join(folder, "cache"), 100 * MIB);
+    onTestFinished(() => rmSync(dirname(hostPath), { recursive: true }));
+    const mounts = [{ hostPath, containerPath: "/cache" }];
+    const linux = { resources: { memoryLimitInBytes: 30 * MIB } };
+    const container = lab.run({ command: ["sleep", "600"], linux, mounts });
+    await lab.settle();
+    const result = lab.sh(script, container);
+    for (let step = 0; step < 30; step++) await lab.clock.advance(100);
+    assert.equal((await result).exitCode, exitCode);
+    assert.equal(Math.floor((container.running?.machine.memory.fileBytes ?? 0) / MIB), leftMib);
+    assert.equal(stateOf(container), "running");
+  });
+}
+
+test("/dev/shm is full at 64 MiB, and df knows it", async () => {
+  const container = start("sleep 600");
+  await lab.settle();
+  const result = lab.sh(
+    "dd if=/dev/zero of=/dev/shm/a bs=1M count=65; df /dev/shm | tail -1; mount | grep shm",
+    container,
+  );
+  for (let step = 0; step < 30; step++) await lab.clock.advance(100);
+  const { stdout, stderr } = await result;
+  assert.match(stderr.toString(), /No space left on device/);
+  assert.match(stdout.toString(), /^shm +65536 +65536 +0 100% \/dev\/shm\nshm on \/dev\/shm .*size=65536k\)\n$/);
+});
 
 /** a container's script, and its end. As in containerd, the reason stays after any of its processes was killed. */
 const CONTAINERS: readonly (readonly [string, string, string])[] = [

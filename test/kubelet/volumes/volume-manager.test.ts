@@ -303,7 +303,7 @@ test.runIf(isRoot)(
     };
     assert.deepEqual(
       [seen("s", "password"), seen("c", "colour"), seen("p", "password"), seen("s"), seen("e")],
-      ["440 1001", "644 1001", "440 1001", "2777 1001", "2777 1001"],
+      ["440 1001", "644 1001", "440 1001", "3777 1001", "2777 1001"],
     );
   },
 );

@@ -43,7 +43,11 @@ export function cgroupFiles(container: Container, cpus: number): KernelFiles {
     "memory.max": () => limit(resources()?.memoryLimitInBytes),
     "memory.min": () => "0",
     "memory.oom.group": () => resources()?.unified["memory.oom.group"] ?? "0",
-    "memory.stat": () => lines({ anon: usage().memoryBytes, file: 0, kernel: 0, inactive_anon: 0, inactive_file: 0 }),
+    "memory.stat": () => {
+      const files = container.running?.machine.memory.fileBytes ?? 0;
+      const anon = usage().memoryBytes - files;
+      return lines({ anon, file: files, kernel: 0, shmem: files, inactive_anon: 0, inactive_file: 0 });
+    },
     "memory.swap.current": () => "0",
     "memory.swap.max": () => "0",
     "pids.current": () => String(usage().processes),

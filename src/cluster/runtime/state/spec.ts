@@ -55,6 +55,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     clock: deps.clock,
     isReadonly: security?.readonlyRootfs === true,
     owners: deps.owners,
+    tmpfsBytes: Number(sandbox.config.linux?.resources?.memoryLimitInBytes ?? 0n) || deps.node.memoryBytes,
     maskedPaths: security?.privileged === true ? [] : (security?.maskedPaths ?? []),
     readonlyPaths: security?.privileged === true ? [] : (security?.readonlyPaths ?? []),
   });

@@ -19,6 +19,12 @@ export class ContainerFs extends WritableFs {
     return fs;
   }
 
+  /** Files in memory count as the container's. @param charge called when they grow or shrink; throws to refuse it */
+  chargeMemory(charge: (bytes: number) => void): void {
+    this.layer.onMemory = charge;
+    this.host.use.onMemory = charge;
+  }
+
   /** Removes a name. A folder must be empty. */
   remove(path: string): void {
     const { steps, missing } = walk(this.tree.root, this.access, path, false);
@@ -39,7 +45,7 @@ export class ContainerFs extends WritableFs {
     if (place.node.type === "directory" && place.node.children.size > 0) throw new FsError("ENOTEMPTY", path);
     owned.children.delete(name);
     if (place.node.owner === this.tree) this.layer.nodeCount--;
-    if (place.node.type === "file" && place.node.owner === this.tree) this.layer.usedBytes -= place.node.size;
+    if (place.node.type === "file" && place.node.owner === this.tree) this.layer.charge(-place.node.size, path);
   }
 
   symlink(target: string, path: string): void {

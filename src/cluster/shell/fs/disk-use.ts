@@ -22,6 +22,10 @@ export class DiskUse {
   #unseenBytes = BYTES_PER_LOOK;
   /** by folder: the bytes at the last look, and those that this container has added since */
   readonly #memory = new Map<string, { used: number; added: number }>();
+  /** the bytes in memory that this container has charged */
+  #charged = 0;
+  /** called when files in memory grow or shrink; throws to refuse it */
+  onMemory: (bytes: number) => void = () => {};
   #measuredMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -47,8 +51,15 @@ export class DiskUse {
   /** Volumes of medium Memory have a size of their own, which all containers of the pod share. */
   #growMemory(bytes: number, hostPath: string, path: string): void {
     const folder = memoryFolderOf(hostPath);
-    const size = folder === undefined ? undefined : sizeOfMemoryFolder(folder);
-    if (folder === undefined || size === undefined) return;
+    if (folder === undefined) return;
+    this.#requireRoom(folder, bytes, path);
+    this.onMemory(bytes);
+    this.#charged += bytes;
+  }
+
+  #requireRoom(folder: string, bytes: number, path: string): void {
+    const size = sizeOfMemoryFolder(folder);
+    if (size === undefined) return;
     const seen = this.#memory.get(folder) ?? { used: bytesIn(folder), added: 0 };
     seen.added += bytes;
     if (seen.used + seen.added > size || seen.added > MEMORY_BYTES_PER_LOOK) {
@@ -68,8 +79,12 @@ export class DiskUse {
     this.#names++;
   }
 
-  shrink(bytes: number): void {
+  shrink(bytes: number, hostPath: string): void {
     this.#bytes = Math.max(0, this.#bytes - bytes);
+    if (memoryFolderOf(hostPath) === undefined) return;
+    const freed = Math.min(bytes, this.#charged);
+    this.#charged -= freed;
+    this.onMemory(-freed);
   }
 
   /** Removes the name, and the content if it was the file's only name. */
@@ -77,7 +92,7 @@ export class DiskUse {
     const stat = lstatSync(hostPath, { throwIfNoEntry: false });
     if (stat === undefined) return;
     this.#names = Math.max(0, this.#names - 1);
-    if (stat.isFile() && stat.nlink === 1) this.shrink(stat.size);
+    if (stat.isFile() && stat.nlink === 1) this.shrink(stat.size, hostPath);
   }
 
   /** Others may have removed files of this container. */
@@ -86,7 +101,7 @@ export class DiskUse {
     this.#measuredMs = this.clock.now();
     const left = { bytes: this.#bytes, names: this.#names };
     for (const mount of this.mounts) if (!mount.isReadonly) subtract(mount.hostPath, left);
-    this.shrink(Math.max(0, left.bytes));
+    this.#bytes = Math.max(0, this.#bytes - Math.max(0, left.bytes));
     this.#names -= Math.max(0, left.names);
   }
 }

@@ -38,11 +38,11 @@ export class FsError extends Error {
   }
 }
 
-/** An error of the machine's file system, as the container sees it. */
-export function fromHost(error: unknown, path: string): FsError {
-  if (error instanceof FsError) return error;
+/** An error of the machine's file system, as the container sees it. Errors of another origin stay. */
+export function fromHost(error: unknown, path: string): unknown {
   const code = (error as { code?: unknown } | null)?.code;
-  const known = typeof code === "string" && code in TEXTS ? (code as FsErrorCode) : undefined;
+  if (error instanceof FsError || typeof code !== "string") return error;
+  const known = code in TEXTS ? (code as FsErrorCode) : undefined;
   return new FsError(known ?? "EIO", path, { cause: error });
 }
 

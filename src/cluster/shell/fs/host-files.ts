@@ -105,7 +105,7 @@ export class HostFiles {
     this.requireWritable(place);
     this.#withFile(place, constants.O_WRONLY | constants.O_CREAT, mode, (fd, { size }) => {
       ftruncateSync(fd, 0);
-      this.use.shrink(size);
+      this.use.shrink(size, this.path(place));
     });
   }
 

@@ -4,6 +4,9 @@ import type { FileNode } from "./nodes.js";
 
 /** The limit for a container's writable layer, which is in this process's memory. */
 const MAX_LAYER_BYTES = 128 * 1024 * 1024;
+/** The size of /dev/shm. Mirrors containerd's default. */
+export const SHM_BYTES = 64 * 1024 * 1024;
+const SHM = "/dev/shm/";
 /** The limit for its files, folders and links. */
 const MAX_NODES = 50_000;
 /** Files of this size or more grow in place; copying them would take too long. */
@@ -14,6 +17,10 @@ const GROWTH_BYTES = 1024 * 1024;
 export class Layer {
   usedBytes = 0;
   nodeCount = 0;
+  /** of files in /dev/shm, which are also part of `usedBytes` */
+  shmBytes = 0;
+  /** called when files in memory grow or shrink; throws to refuse it */
+  onMemory: (bytes: number) => void = () => {};
 
   constructor(readonly clock: Clock) {}
 
@@ -37,12 +44,17 @@ export class Layer {
 
   charge(bytes: number, path: string): void {
     this.check(bytes, path);
+    if (path.startsWith(SHM)) {
+      this.onMemory(bytes);
+      this.shmBytes += bytes;
+    }
     this.usedBytes += bytes;
   }
 
   /** @throws FsError ENOSPC */
   check(bytes: number, path: string): void {
-    if (this.usedBytes + bytes > MAX_LAYER_BYTES) throw new FsError("ENOSPC", path);
+    const isShmFull = path.startsWith(SHM) && this.shmBytes + bytes > SHM_BYTES;
+    if (isShmFull || this.usedBytes + bytes > MAX_LAYER_BYTES) throw new FsError("ENOSPC", path);
   }
 
   /** A new file, folder or link. @throws FsError ENOSPC */

@@ -12,10 +12,10 @@ interface MountRow {
 /** The mounts of every container. Mirrors containerd's defaultMounts in oci/mounts.go, and its cgroup mount. */
 const KERNEL_MOUNTS: readonly MountRow[] = [
   row("proc", "/proc", "proc", "rw,nosuid,nodev,noexec,relatime"),
-  row("tmpfs", "/dev", "tmpfs", "rw,nosuid"),
+  row("tmpfs", "/dev", "tmpfs", "rw,nosuid,size=65536k,mode=755"),
   row("devpts", "/dev/pts", "devpts", "rw,nosuid,noexec,relatime,gid=5,mode=620,ptmxmode=666"),
   row("mqueue", "/dev/mqueue", "mqueue", "rw,nosuid,nodev,noexec,relatime"),
-  row("shm", "/dev/shm", "tmpfs", "rw,nosuid,nodev,noexec,relatime"),
+  row("shm", "/dev/shm", "tmpfs", "rw,nosuid,nodev,noexec,relatime,size=65536k"),
   row("sysfs", "/sys", "sysfs", "ro,nosuid,nodev,noexec,relatime"),
   row("cgroup", "/sys/fs/cgroup", "cgroup2", "ro,nosuid,nodev,noexec,relatime"),
 ];
@@ -28,16 +28,18 @@ function row(source: string, target: string, type: string, options: string): Mou
   return { source, root: "/", target, type, options };
 }
 
-/** @param isTmpfs whether a mount is on a tmpfs of the machine */
+/** @param tmpfsBytes the size of a mount on a tmpfs of the machine; undefined for others */
 function rows(
   isReadonly: boolean,
   mounts: readonly HostMount[],
-  isTmpfs: (mount: HostMount) => boolean,
+  tmpfsBytes: (mount: HostMount) => number | undefined,
 ): readonly MountRow[] {
   const own = mounts.map((mount): MountRow => {
-    const [source, type] = isTmpfs(mount) ? ["tmpfs", "tmpfs"] : ["/dev/kubelab", "ext4"];
+    const bytes = tmpfsBytes(mount);
+    const [source, type] = bytes === undefined ? ["/dev/kubelab", "ext4"] : ["tmpfs", "tmpfs"];
     const root = NODE_FOLDER.exec(mount.hostPath)?.[0] ?? "/";
-    const options = `${mount.isReadonly ? "ro" : "rw"},relatime`;
+    const size = bytes === undefined ? "" : `,size=${Math.floor(bytes / 1024)}k`;
+    const options = `${mount.isReadonly ? "ro" : "rw"},relatime${size}`;
     return { source: source ?? "", root, target: mount.containerPath, type: type ?? "", options };
   });
   return [row("overlay", "/", "overlay", `${isReadonly ? "ro" : "rw"},relatime`), ...KERNEL_MOUNTS, ...own];

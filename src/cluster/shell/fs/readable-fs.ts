@@ -1,10 +1,11 @@
 import type { Clock } from "../../../util/clock.js";
+import { bytesIn } from "../../../util/os/memory-folder.js";
 import { Access } from "./access.js";
 import { DiskUse } from "./disk-use.js";
 import { FsError } from "./fs-error.js";
 import { type FileSystemSpace, HostFiles, spaceAt } from "./host-files.js";
 import { HostOwners } from "./host-owners.js";
-import { Layer } from "./layer.js";
+import { Layer, SHM_BYTES } from "./layer.js";
 import type { mountsText } from "./mount-table.js";
 import type { DirectoryNode, FileNode, HostMount } from "./nodes.js";
 import { Overlay } from "./overlay.js";
@@ -24,6 +25,8 @@ export interface ContainerFsOptions {
   readonly readonlyPaths?: readonly string[];
   /** shared by the containers of a runtime; default: its own */
   readonly owners?: HostOwners;
+  /** the size of each tmpfs that the kubelet mounts; default: the machine's space */
+  readonly tmpfsBytes?: number;
 }
 
 /** Mirrors wrappedVolumeSpec of pkg/volume/{secret,projected,downwardapi}: the medium is Memory. A token's volume is projected. */
@@ -36,6 +39,7 @@ export class ReadableFs {
   protected readonly layer: Layer;
   protected readonly tree: Overlay;
   protected readonly mounts: readonly HostMount[];
+  readonly #tmpfsBytes: number | undefined;
   /** files of the runtime, which mounts them */
   protected readonly provided: HostMount[];
   protected access: Access;
@@ -49,6 +53,7 @@ export class ReadableFs {
     this.layer = other?.layer ?? new Layer(options.clock);
     this.tree = other?.tree ?? new Overlay(options.image);
     this.mounts = options.mounts;
+    this.#tmpfsBytes = options.tmpfsBytes;
     this.provided = other?.provided ?? [];
   }
 
@@ -70,7 +75,7 @@ export class ReadableFs {
   /** The content of /proc/PID/mounts or /proc/PID/mountinfo. */
   mountTable(format: typeof mountsText): string {
     return format(this.tree.isReadonly, [...this.provided, ...this.mounts], ({ containerPath }) =>
-      this.isTmpfs(containerPath),
+      this.isTmpfs(containerPath) ? this.space(containerPath).totalBytes : undefined,
     );
   }
 
@@ -159,7 +164,14 @@ export class ReadableFs {
   /** The space of a mount; the container's own layer is on the machine's disk. Nothing for what the kernel provides. */
   space(path: string): FileSystemSpace {
     const place = this.find(path);
-    if (place.kind === "host") return this.host.space(place);
+    if (place.kind === "host") {
+      const totalBytes = MEMORY_BACKED.test(place.mount.hostPath) ? this.#tmpfsBytes : undefined;
+      if (totalBytes === undefined) return this.host.space(place);
+      return { totalBytes, freeBytes: Math.max(0, totalBytes - bytesIn(place.mount.hostPath)) };
+    }
+    if (path === "/dev" || path === "/dev/shm") {
+      return { totalBytes: SHM_BYTES, freeBytes: SHM_BYTES - (path === "/dev" ? 0 : this.layer.shmBytes) };
+    }
     const isOnDisk = path === "/" || this.provided.some(({ containerPath }) => containerPath === path);
     return isOnDisk ? spaceAt("/") : { totalBytes: 0, freeBytes: 0 };
   }

@@ -69,6 +69,7 @@ export class MemoryPool {
 export class MemoryAccount {
   #reportedBytes = 0;
   #heldBytes = 0;
+  #fileBytes = 0;
   #isClosed = false;
   readonly #processes = new Set<HeldMemory>();
   /** called before each kill of a process */
@@ -85,16 +86,21 @@ export class MemoryAccount {
   ) {}
 
   get usedBytes(): number {
-    return this.#reportedBytes + this.#heldBytes;
+    return this.#reportedBytes + this.#heldBytes + this.#fileBytes;
   }
 
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
+  /** of files on a tmpfs, which belong to no process */
+  get fileBytes(): number {
+    return this.#fileBytes;
+  }
+
   /** The limit of all processes together. The pool enforces its own limit. */
   get maxHeldBytes(): number {
-    return this.limitBytes === undefined ? DEFAULT_HELD_BYTES : this.limitBytes - this.#reportedBytes;
+    return this.limitBytes === undefined ? DEFAULT_HELD_BYTES : this.limitBytes - this.#reportedBytes - this.#fileBytes;
   }
 
   join(process: HeldMemory): void {
@@ -111,6 +117,14 @@ export class MemoryAccount {
     while (bytes > 0 && this.limitBytes !== undefined && this.usedBytes > this.limitBytes) {
       this.killLargest("limit", { bytes: 0, by });
     }
+  }
+
+  /** Files on a tmpfs grow or shrink. @throws OutOfMemoryError if one kill makes no room for them */
+  chargeFiles(bytes: number): void {
+    const isOver = () => bytes > 0 && this.limitBytes !== undefined && this.usedBytes + bytes > this.limitBytes;
+    if (isOver()) this.killLargest("limit", NO_NEED);
+    if (isOver()) throw new OutOfMemoryError();
+    this.#fileBytes += bytes;
   }
 
   /** Makes room for more. @throws OutOfMemoryError if `by` was killed for it */
