@@ -124,6 +124,11 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./cluster/chaos.js")).addChaosCommand,
     },
     {
+      name: "grade",
+      summary: "examine your own node agent, in any language: is it a kubelet?",
+      load: async () => (await import("./grade/grade.js")).addGradeCommand,
+    },
+    {
       name: "runtime",
       summary: "run the embedded container runtime for a kubelet or crictl",
       load: async () => (await import("./runtime/runtime.js")).addRuntimeCommand,

@@ -2,6 +2,7 @@ import type { LocalClient } from "../../staging/client-go/dynamic/interface.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Ctx } from "../../trace/ctx.js";
 import type { Trace } from "../../trace/trace.js";
+import type { Exchange } from "../apiserver/endpoints/exchange.js";
 import type { ServerFaults } from "../apiserver/endpoints/faults/server-faults.js";
 import type { DiskConfig } from "../apiserver/storage/disk/config.js";
 import type { EtcdConfig } from "../apiserver/storage/etcd/config.js";
@@ -60,6 +61,8 @@ export interface ControlPlaneOptions extends Ctx {
   readonly allowKubeletAddresses?: readonly string[];
   /** faults of the API server, for labs and scenarios */
   readonly faults?: ServerFaults;
+  /** sees each request over HTTPS when it arrives, before any filter */
+  readonly onRequest?: (exchange: Exchange) => void;
 }
 
 /** An embedded control plane: an API server on loopback and its controllers. Reached over HTTPS; see `loopback` for the exception. */

@@ -233,8 +233,8 @@ async function listen(
   const actions = new Map([...auth.handlers, ...createActionHandlers(actionDeps)]);
   const connecters = createConnecters({ connections, clock, random, trace, kubeVersion });
   const deps = { clock, random, trace, kubeVersion, registry, storage, auth, actions, connecters, dispatches };
-  const { faults } = options;
-  const apiServer = createApiServer({ ...deps, ...defined({ faults }) });
+  const { faults, onRequest } = options;
+  const apiServer = createApiServer({ ...deps, ...defined({ faults, onRequest }) });
   try {
     const { plainHttpPort } = options;
     const secure = {

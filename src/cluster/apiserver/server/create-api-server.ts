@@ -8,6 +8,7 @@ import type { Connecters } from "../endpoints/connect.js";
 import { AggregatedDiscovery } from "../endpoints/discovery/aggregated-discovery.js";
 import { Discovery } from "../endpoints/discovery/discovery.js";
 import type { DispatchReport } from "../endpoints/dispatch-report.js";
+import type { Exchange } from "../endpoints/exchange.js";
 import type { ServerFaults } from "../endpoints/faults/server-faults.js";
 import { Appliers } from "../endpoints/handlers/apply.js";
 import { Metrics } from "../endpoints/metrics.js";
@@ -35,6 +36,8 @@ export interface ApiServerDeps extends Ctx {
   readonly connecters: Connecters;
   /** faults that meet its requests */
   readonly faults?: ServerFaults;
+  /** sees each request when it arrives */
+  readonly onRequest?: (exchange: Exchange) => void;
 }
 
 /** A listening API server. */
@@ -95,7 +98,7 @@ function requestHandlerDeps(deps: ApiServerDeps, closing: AbortSignal): RequestH
     clock,
     random,
     trace,
-    ...defined({ faults: deps.faults }),
+    ...defined({ faults: deps.faults, onRequest: deps.onRequest }),
     counters,
     appliers: new Appliers(),
     dispatches,

@@ -1,0 +1,151 @@
+import type { KubeRequest, KubeResponse } from "../../staging/client-go/rest/client.js";
+import { withQuery } from "../../staging/client-go/rest/paths.js";
+import { SystemClock } from "../../util/clock.js";
+import type { Agent } from "./agent.js";
+import { NODE_NAME, type Place, type TimedChange } from "./place.js";
+import type { RequestFilter, SeenRequest } from "./request-log.js";
+import type { LevelPlan, Outcome, Verdict } from "./requirement.js";
+
+/** Conditions are looked at this often, in real ms. */
+const LOOK_MS = 50;
+/** A time limit is at least this long in real time, so that fast clocks and busy machines fail no agent. */
+const MIN_REAL_MS = 8_000;
+/** The lines of evidence of one verdict. */
+const MAX_EVIDENCE = 5;
+
+/** The rest of a level cannot be examined. */
+export class StopLevel extends Error {
+  override readonly name = "StopLevel";
+}
+
+/** A level and its examination. */
+export interface Level extends LevelPlan {
+  /** Gives a verdict for each requirement. @throws StopLevel when the rest cannot be examined */
+  examine(exam: Exam): Promise<void>;
+}
+
+/** One level of one agent: its cluster, what was seen, and the verdicts so far. */
+export class Exam {
+  readonly verdicts: Verdict[] = [];
+  readonly startMs: number;
+  readonly nodeName = NODE_NAME;
+  /** the user that the agent's requests have */
+  readonly user = `system:node:${NODE_NAME}`;
+  readonly #wall = new SystemClock();
+  /** sends and reads as the administrator */
+  readonly request: <T>(request: KubeRequest) => Promise<KubeResponse<T>>;
+
+  /**
+   * @param uses whether the agent's command line has this placeholder
+   * @param onVerdict gets each verdict at once
+   */
+  constructor(
+    readonly level: LevelPlan,
+    readonly place: Place,
+    readonly agent: Agent,
+    readonly uses: (placeholder: string) => boolean,
+    readonly onVerdict: (verdict: Verdict) => void,
+    readonly signal: AbortSignal,
+  ) {
+    this.startMs = place.clock.now();
+    this.request = (request) => place.client.request({ ...request, signal });
+  }
+
+  /** Gives a verdict. The first one counts. @param why a sentence with the fact that decided it */
+  judge(id: string, outcome: Outcome | boolean, why: string, evidence: readonly string[] = []): void {
+    if (this.verdicts.some(({ requirement }) => requirement.id === id)) return;
+    const requirement = this.level.requirements.find((one) => one.id === id);
+    if (requirement === undefined) throw new Error(`level ${this.level.number} has no requirement ${id}`);
+    const result = outcome === true ? "passed" : outcome === false ? "failed" : outcome;
+    const shown = evidence.length > MAX_EVIDENCE ? [...evidence.slice(0, MAX_EVIDENCE), "..."] : evidence;
+    const verdict = { level: this.level.number, requirement, outcome: result, why, evidence: shown };
+    this.verdicts.push(verdict);
+    this.onVerdict(verdict);
+  }
+
+  /** All that has no verdict yet fails for this reason. */
+  failRest(why: string): void {
+    for (const { id } of this.level.requirements) this.judge(id, "failed", why);
+  }
+
+  /**
+   * Looks until there is a value. @param withinMs of the cluster's clock
+   * @returns undefined if there is none in time
+   * @throws StopLevel if the agent has ended
+   */
+  async until<T>(withinMs: number, look: () => Promise<T | undefined> | T | undefined): Promise<T | undefined> {
+    const { clock } = this.place;
+    const endMs = clock.now() + withinMs;
+    const endRealMs = this.#wall.now() + MIN_REAL_MS;
+    for (;;) {
+      const value = await look();
+      if (value !== undefined) return value;
+      if (clock.now() > endMs && (clock.speed === 1 || this.#wall.now() > endRealMs)) return undefined;
+      this.#throwIfEnded();
+      await this.#wall.sleep(LOOK_MS, this.signal);
+    }
+  }
+
+  /** Lets the time pass. @param ms of the cluster's clock @throws StopLevel if the agent has ended */
+  async pass(ms: number): Promise<void> {
+    const { clock } = this.place;
+    for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
+      this.#throwIfEnded();
+      await this.#wall.sleep(LOOK_MS, this.signal);
+    }
+  }
+
+  #throwIfEnded(): void {
+    const { end } = this.agent;
+    if (end !== undefined) throw new StopLevel(`The agent has ended: ${end.why}.`);
+  }
+
+  get now(): number {
+    return this.place.clock.now();
+  }
+
+  /** The agent's requests. */
+  requests(filter: RequestFilter = {}): readonly SeenRequest[] {
+    return this.place.requests.find(filter);
+  }
+
+  /** What happened in the runtime to a container of a pod, or to its sandbox if `container` is absent. */
+  changesOf(pod: string, container?: string): readonly TimedChange[] {
+    return this.place.changes.filter(
+      (one) => one.pod === pod && (container === undefined ? one.kind === "sandbox" : one.name === container),
+    );
+  }
+
+  /** `3.1`: seconds since the level began */
+  seconds(atMs: number): string {
+    return ((atMs - this.startMs) / 1000).toFixed(1);
+  }
+
+  /** Evidence lines. */
+  linesOf(requests: readonly SeenRequest[]): readonly string[] {
+    return requests.map(({ atMs, verb, target, status }) => {
+      return `+${this.seconds(atMs)} s  ${verb} ${target.slice(0, 120)} ${status === 0 ? "(open)" : status}`;
+    });
+  }
+
+  changeLines(changes: readonly TimedChange[]): readonly string[] {
+    return changes.map(({ atMs, kind, pod, name, from, to }) => {
+      return `+${this.seconds(atMs)} s  ${kind} ${pod}${name === undefined ? "" : `/${name}`}: ${from} -> ${to}`;
+    });
+  }
+
+  /** An object as the API server has it. @returns undefined if there is none */
+  async read<T>(path: string): Promise<T | undefined> {
+    const { status, body } = await this.request<T>({ method: "GET", path });
+    return status === 200 ? body : undefined;
+  }
+
+  /** Creates an object as the administrator. @throws LabError REFUSED */
+  async create(path: string, body: object): Promise<void> {
+    await this.place.client.expect({ method: "POST", path, body, signal: this.signal });
+  }
+
+  async remove(path: string, query: Readonly<Record<string, string | number>> = {}): Promise<void> {
+    await this.request({ method: "DELETE", path: withQuery(path, query) });
+  }
+}

@@ -1,0 +1,233 @@
+import { findCondition, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import { counted } from "../../../util/text/counted.js";
+import type { Exam, Level } from "../exam.js";
+import {
+  createPod,
+  isPhase,
+  mainStatus,
+  POD_MS,
+  podPath,
+  podText,
+  readPod,
+  startsOf,
+  untilNodeReady,
+  untilPod,
+} from "../pods.js";
+
+const STATUS = "pkg/kubelet/status/status_manager.go";
+const KUBELET_PODS = "pkg/kubelet/kubelet_pods.go";
+const REFLECTOR = "staging/src/k8s.io/client-go/tools/cache/reflector.go";
+
+/** The grace period of the deletion. */
+const GRACE_SECONDS = 4;
+/** SIGTERM and SIGKILL may each be late by the way through the runtime; a clock that runs faster makes that longer. */
+const EARLY_MS = 1_500;
+const GONE_MS = 30_000;
+const QUIET_MS = 15_000;
+/** A pod's whole life has about five changes. */
+const MAX_STATUS_WRITES = 15;
+const STUBBORN = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
+
+/** Level 2: the pods of its node, from Pending to their deletion. */
+export const PODS_LEVEL: Level = {
+  number: 2,
+  title: "pods run, end and go",
+  seconds: 90,
+  requirements: [
+    {
+      id: "pod-running",
+      title: "starts the container of a pod that is bound to its node, and reports it Running",
+      points: 15,
+      upstream: { file: "pkg/kubelet/kuberuntime/kuberuntime_manager.go", func: "SyncPod" },
+    },
+    {
+      id: "pod-status",
+      title: "reports the pod's addresses, conditions and its container's ID, image and start",
+      points: 15,
+      upstream: { file: KUBELET_PODS, func: "generateAPIPodStatus" },
+    },
+    {
+      id: "pod-succeeded",
+      title: "reports Succeeded and exit code 0 for a container that ends well",
+      points: 10,
+      upstream: { file: KUBELET_PODS, func: "getPhase" },
+    },
+    {
+      id: "pod-failed",
+      title: "reports Failed and the exit code of a container that fails",
+      points: 10,
+      upstream: { file: KUBELET_PODS, func: "getPhase" },
+    },
+    {
+      id: "own-pods-only",
+      title: "leaves the pods of other nodes alone",
+      points: 10,
+      upstream: { file: "pkg/kubelet/config/apiserver.go", func: "NewSourceApiserver" },
+    },
+    {
+      id: "deletion-grace",
+      title: "gives a deleted pod its grace period, then kills it and removes the object",
+      points: 15,
+      upstream: { file: STATUS, func: "syncPod" },
+    },
+    {
+      id: "watch-resumed",
+      title: "watches again after a watch has ended",
+      points: 10,
+      upstream: { file: REFLECTOR, func: "ListAndWatch" },
+    },
+    {
+      id: "watch-expired",
+      title: "lists again after 410 Expired",
+      points: 5,
+      upstream: { file: REFLECTOR, func: "watchHandler" },
+    },
+    {
+      id: "pod-status-quiet",
+      title: "does not write a pod's status that has not changed",
+      points: 10,
+      upstream: { file: STATUS, func: "needsUpdate" },
+    },
+  ],
+  async examine(exam) {
+    await untilNodeReady(exam);
+    await createPod(exam, "not-yours", {}, { nodeName: "another-node" });
+    await createPod(exam, "web", { command: STUBBORN });
+    await createPod(exam, "once", { command: ["sh", "-c", "exit 0"] }, { restartPolicy: "Never" });
+    await createPod(exam, "fails", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
+    await examineRunning(exam);
+    await examineEnded(exam, "pod-succeeded", "once", "Succeeded", 0);
+    await examineEnded(exam, "pod-failed", "fails", "Failed", 3);
+    await examineQuiet(exam);
+    await examineDeletion(exam);
+    await examineWatch(exam, "watch-resumed", "after-end", "end");
+    await examineWatch(exam, "watch-expired", "after-410", "expire");
+    examineOthers(exam);
+  },
+};
+
+async function examineRunning(exam: Exam): Promise<void> {
+  const pod = await untilPod(exam, "web", isPhase("Running"));
+  const starts = startsOf(exam, "web");
+  const usesRuntime = exam.uses("cri");
+  if (pod === undefined || (usesRuntime && starts.length === 0)) {
+    const what = pod === undefined ? podText(await readPod(exam, "web")) : "no container was started in the runtime";
+    const why = `pod web after ${POD_MS / 1000} s: ${what}`;
+    exam.judge("pod-running", false, why, exam.changeLines(exam.changesOf("default/web")));
+    exam.judge("pod-status", false, why);
+    return;
+  }
+  exam.judge("pod-running", true, `pod web is Running after ${exam.seconds(exam.now)} s`);
+  const ready = (await untilPod(exam, "web", isReady)) ?? (await readPod(exam, "web"));
+  exam.judge("pod-status", ...statusFinding(ready, usesRuntime ? starts.at(-1)?.id : undefined));
+}
+
+function isReady(pod: V1Pod): boolean {
+  return findCondition(pod.status?.conditions, "Ready")?.status === "True";
+}
+
+/** @param containerId the runtime's; undefined: the agent does not use it */
+function statusFinding(pod: V1Pod | undefined, containerId: string | undefined): readonly [ok: boolean, why: string] {
+  const { podIP, hostIP, startTime, conditions } = pod?.status ?? {};
+  const main = mainStatus(pod);
+  const isTrue = (type: string) => findCondition(conditions, type)?.status === "True";
+  const given = main?.containerID ?? "";
+  const parts: readonly (readonly [name: string, ok: boolean])[] = [
+    ["podIP", !!podIP],
+    ["hostIP", !!hostIP],
+    ["startTime", !!startTime],
+    ...["Initialized", "ContainersReady", "Ready", "PodScheduled"].map(
+      (type) => [`${type}: True`, isTrue(type)] as const,
+    ),
+    ["containerID: RUNTIME://ID", /^[a-z][\w.-]*:\/\/.+/.test(given)],
+    ["the ID that the runtime gave", containerId === undefined || given.endsWith(`://${containerId}`)],
+    ["imageID", !!main?.imageID],
+    ["state.running.startedAt", !!main?.state?.running?.startedAt],
+    ["ready: true", main?.ready === true],
+    ["restartCount: 0", main?.restartCount === 0],
+  ];
+  const lacking = parts.flatMap(([name, ok]) => (ok ? [] : [name]));
+  if (lacking.length > 0) return [false, `missing or wrong: ${lacking.join(", ")}`];
+  return [true, "every field is there"];
+}
+
+async function examineEnded(exam: Exam, id: string, name: string, phase: string, exitCode: number): Promise<void> {
+  const pod = (await untilPod(exam, name, isPhase(phase))) ?? (await readPod(exam, name));
+  const terminated = mainStatus(pod)?.state?.terminated;
+  const isRight = pod?.status?.phase === phase && terminated?.exitCode === exitCode && !!terminated.finishedAt;
+  const starts = startsOf(exam, name);
+  const seen = `pod ${name}: ${podText(pod)}`;
+  if (isRight && starts.length > 1) {
+    const why = `${seen}; it was started ${starts.length} times though its restartPolicy is Never`;
+    exam.judge(id, false, why, exam.changeLines(starts));
+  } else exam.judge(id, isRight, seen);
+}
+
+/** A while in which nothing happens to the pods. */
+async function examineQuiet(exam: Exam): Promise<void> {
+  await exam.pass(QUIET_MS);
+  const written = exam.requests({ resource: "pods/status", verb: "update patch" });
+  const of = (name: string) => written.filter((one) => one.name === name);
+  const most = ["web", "once", "fails"].map(of).sort((one, other) => other.length - one.length)[0] ?? [];
+  const why = `${counted(most.length, "write")} of the status of pod ${most[0]?.name ?? "web"}, which changed a few times`;
+  const isQuiet = most.length <= MAX_STATUS_WRITES;
+  exam.judge("pod-status-quiet", isQuiet, why, isQuiet ? [] : exam.linesOf(most));
+}
+
+async function examineDeletion(exam: Exam): Promise<void> {
+  const id = "deletion-grace";
+  if (exam.verdicts.some(({ requirement, outcome }) => requirement.id === "pod-running" && outcome === "failed")) {
+    return exam.judge(id, false, "pod web never ran");
+  }
+  const fromMs = exam.now;
+  await exam.remove(podPath("web"), { gracePeriodSeconds: GRACE_SECONDS });
+  const isGone = await exam.until(GONE_MS, async () => ((await readPod(exam, "web")) === undefined ? true : undefined));
+  const exited = exam.changesOf("default/web", "main").find(({ from, atMs }) => from === "running" && atMs >= fromMs);
+  const removals = exam.requests({ resource: "pods", verb: "delete", name: "web", fromMs });
+  const lines = [...exam.changeLines(exam.changesOf("default/web", "main")), ...exam.linesOf(removals)];
+  const endedAfter = exited === undefined ? "" : ((exited.atMs - fromMs) / 1000).toFixed(1);
+  const removal = removals.find(({ status }) => status === 200);
+  if (exam.uses("cri") && exited === undefined) {
+    exam.judge(id, false, `the container of pod web still runs ${GONE_MS / 1000} s after the deletion`, lines);
+  } else if (exited !== undefined && exited.atMs - fromMs < GRACE_SECONDS * 1000 - EARLY_MS) {
+    const why = `the container of pod web was killed ${endedAfter} s after the deletion; its grace period is ${GRACE_SECONDS} s`;
+    exam.judge(id, false, why, lines);
+  } else if (isGone === undefined) {
+    exam.judge(id, false, `the object of pod web is still there ${GONE_MS / 1000} s after the deletion`, lines);
+  } else if (removal === undefined || (exited !== undefined && removal.atMs < exited.atMs - EARLY_MS)) {
+    exam.judge(id, false, "the object of pod web went before its container had ended", lines);
+  } else {
+    const why = `the container ended ${endedAfter} s after the deletion, with a grace period of ${GRACE_SECONDS} s, then the object went`;
+    exam.judge(id, true, why);
+  }
+}
+
+async function examineWatch(exam: Exam, id: string, name: string, how: "end" | "expire"): Promise<void> {
+  const { watches } = exam.place.faults;
+  const match = { user: exam.user, resource: "pods" };
+  const fromMs = exam.now;
+  watches.set(match, { how, count: 1 });
+  await exam.until(2_000, () => undefined);
+  watches.set(match, undefined);
+  await createPod(exam, name);
+  const pod = await untilPod(exam, name, isPhase("Running"));
+  const asked = exam.requests({ resource: "pods", verb: "list watch", fromMs });
+  const after = how === "end" ? "the end of its watch" : "410 Expired in its watch";
+  const why =
+    pod === undefined
+      ? `a pod created after ${after} was not started within ${POD_MS / 1000} s; ${counted(asked.length, "list or watch", " requests")} since`
+      : `a pod created after ${after} is Running`;
+  exam.judge(id, pod !== undefined, why, pod === undefined ? exam.linesOf(asked) : []);
+}
+
+function examineOthers(exam: Exam): void {
+  const changes = exam.changesOf("default/not-yours");
+  const written = exam
+    .requests({ resource: "pods/*", name: "not-yours" })
+    .filter(({ verb }) => verb !== "get" && verb !== "list" && verb !== "watch");
+  const isAlone = changes.length === 0 && written.length === 0;
+  const why = isAlone
+    ? "pod not-yours, which is bound to another-node, was not touched"
+    : "pod not-yours is bound to another-node, and was touched";
+  exam.judge("own-pods-only", isAlone, why, [...exam.changeLines(changes), ...exam.linesOf(written)]);
+}

@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { grade, untranslated } from "../../support/grade.js";
+
+const AGENT = ["{kubeconfig}", "{node}"];
+
+const MISTAKES = [
+  // mistake, failed requirements, the sentence of the first
+  ["nanosecond-renewals", ["lease-renewed"], /^\d+ renewals in 45 s, .*the kubelet renews every 10 s/],
+  ["renews-every-hour", ["lease-renewed", "lease-backs-off", "lease-conflict"], /^[01] renewals? in 45 s/],
+  ["endless-status", ["status-quiet"], /^\d+ writes of the Node in 45 s in which nothing changed, more than/],
+  ["conflict-loop", ["lease-conflict"], /a client that sends an old resourceVersion again gets the same answer/],
+  ["no-back-off", ["lease-backs-off"], /without a growing wait between them$/],
+  ["gives-up-after-refusal", ["lease-backs-off", "lease-conflict"], /no renewal in the 25 s after them$/],
+  ["ignores-sigterm", ["sigterm"], /^it still runs 10 s after SIGTERM, and is killed$/],
+  ["no-lease", ["lease-held", "lease-renewed", "lease-backs-off", "lease-conflict"], /^no Lease graded/],
+  ["half-a-node", ["node-labels", "node-info", "node-conditions"], /^missing or wrong: label kubernetes.io\/arch$/],
+] as const;
+
+describe("a well-known mistake fails its requirement, and no other", () => {
+  test.concurrent.each(MISTAKES)("%s", { timeout: 120_000 }, async (mistake, failed, sentence) => {
+    const graded = await grade(1, "node", "level-1.mjs", mistake, ...AGENT);
+    expect(graded.failed).toEqual(failed);
+    expect(graded.why(failed[0])).toMatch(sentence);
+    expect(untranslated(graded.verdicts)).toEqual([]);
+  });
+});
+
+const HOSTILE = [
+  // agent, the sentence of what could not be examined
+  ["no-node", /^no Node graded after 20 s; the API server saw 0 requests$/],
+  ["exits", /^The agent has ended: it exited with code 3\.$/],
+  ["memory", /^The agent has ended: it used \d+ MB of memory, more than the limit of 400 MB\.$/],
+  ["forks", /^The agent has ended: it had \d+ processes, more than the limit of 40\.$/],
+  ["endless-loop", /^no Lease graded in kube-node-lease after 20 s$/],
+] as const;
+
+describe("a hostile agent ends in a sentence, and leaves nothing running", () => {
+  test.each(HOSTILE)("%s", { timeout: 120_000 }, async (mistake, sentence) => {
+    const { verdicts } = await grade(1, "node", "level-1.mjs", mistake, ...AGENT);
+    const sentences = verdicts.filter(({ outcome }) => outcome === "failed").map(({ why }) => why);
+    expect(sentences.some((one) => sentence.test(one))).toBe(true);
+    expect(untranslated(verdicts)).toEqual([]);
+    expect(agentsLeft()).toEqual([]);
+  });
+});
+
+test("100,000 lines of output harm nobody; the last ones are kept", { timeout: 120_000 }, async () => {
+  const { failed, lastLines } = await grade(1, "node", "level-1.mjs", "floods", ...AGENT);
+  expect(failed).toEqual([]);
+  expect(lastLines).toEqual([]);
+});
+
+/** The command lines of processes of graded agents. */
+function agentsLeft(): readonly string[] {
+  const read = (path: string) => {
+    try {
+      return readFileSync(path, "latin1");
+    } catch {
+      return ""; // it has ended
+    }
+  };
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const mark = `KUBELAB_GRADE=${process.pid}-`;
+  return pids.filter((pid) => read(`/proc/${pid}/environ`).includes(mark)).map((pid) => read(`/proc/${pid}/cmdline`));
+}
