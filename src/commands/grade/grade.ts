@@ -14,7 +14,7 @@ const WATCH_MS = 300;
 const MAX_LEVEL = 5;
 
 interface GradeFlags {
-  readonly level: number;
+  readonly level?: number;
   readonly kubeVersion: string;
   readonly speed: number;
   readonly memory: number;
@@ -30,7 +30,7 @@ export function addGradeCommand(command: Command, context: CliContext): void {
     ),
   )
     .argument("<agent...>", "its program and arguments; {kubeconfig}, {cri}, {node} and others are replaced")
-    .option("--level <number>", "examine levels 1 to this one", parseLevel, MAX_LEVEL)
+    .option("--level <number>", "examine only this level, 1 to 5 (default: one after the other)", parseLevel)
     .option("--watch", "examine it again whenever a file of its command line changes; Ctrl-C ends it")
     .option("--junit <file>", "also write the verdicts as JUnit's XML", parsePath)
     .option("--kube-version <release>", "release of the API server", OLDEST_RELEASE)
@@ -57,7 +57,7 @@ async function runGrade(context: CliContext, command: readonly string[], flags: 
 
 /** @returns whether all requirements are passed */
 async function gradeOnce(context: CliContext, command: readonly string[], flags: GradeFlags): Promise<boolean> {
-  const [{ gradeAgent, levelsUpTo }, report] = await Promise.all([
+  const [{ gradeAgent, chosenLevels }, report] = await Promise.all([
     import("../../lab/grade/run.js"),
     import("../../lab/grade/report.js"),
   ]);
@@ -66,7 +66,7 @@ async function gradeOnce(context: CliContext, command: readonly string[], flags:
     ...{ command, level: flags.level, kubeVersion: parseKubeVersion(flags.kubeVersion), speed: flags.speed },
     ...{ limits: { processes: MAX_PROCESSES, memoryMb: flags.memory }, cwd, env },
   };
-  const seconds = levelsUpTo(flags.level).reduce((sum, level) => sum + level.seconds, 0);
+  const seconds = chosenLevels(flags.level).reduce((sum, level) => sum + level.seconds, 0);
   context.notice(said(context, report.durationLine(seconds, flags.speed)));
   using line = context.progress("");
   let heading = "";

@@ -63,10 +63,11 @@ export function levelHeading({ number, title }: LevelPlan): string {
 /** `90 of 100 points; level reached: 0; 1 requirement failed, 0 skipped` */
 function scoreLine(verdicts: readonly Verdict[]): string {
   const { points, of } = scoreOf(verdicts);
-  const reached = levelReached(verdicts);
+  const isWhole = verdicts.some(({ level }) => level === 1);
+  const reached = isWhole ? `; level reached: ${levelReached(verdicts)}` : "";
   const failed = verdicts.filter(({ outcome }) => outcome === "failed").length;
   const skipped = verdicts.filter(({ outcome }) => outcome === "skipped").length;
-  return `${points} of ${of} points; level reached: ${reached}; ${counted(failed, "requirement")} failed, ${skipped} skipped`;
+  return `${points} of ${of} points${reached}; ${counted(failed, "requirement")} failed, ${skipped} skipped`;
 }
 
 export function gradeJson(verdicts: readonly Verdict[]): object {

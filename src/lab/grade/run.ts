@@ -14,8 +14,8 @@ const PLACEHOLDERS = ["kubeconfig", "bootstrap", "server", "cri", "node", "manif
 export interface GradeOptions {
   /** the agent's program and arguments, with placeholders */
   readonly command: readonly string[];
-  /** levels 1 to this one */
-  readonly level: number;
+  /** only this level; undefined: all */
+  readonly level: number | undefined;
   readonly kubeVersion: string;
   readonly speed: number;
   readonly limits: AgentLimits;
@@ -36,9 +36,9 @@ export interface Grade {
   readonly lastLines: readonly string[];
 }
 
-/** The levels to examine. @throws LabError USAGE */
-export function levelsUpTo(number: number): readonly Level[] {
-  return LEVELS.filter((level) => level.number <= number);
+/** The levels to examine. @param number undefined: all */
+export function chosenLevels(number: number | undefined): readonly Level[] {
+  return LEVELS.filter((level) => number === undefined || level.number === number);
 }
 
 /**
@@ -54,7 +54,7 @@ export async function gradeAgent(
   checkPlaceholders(options.command);
   const verdicts: Verdict[] = [];
   let lastLines: readonly string[] = [];
-  for (const level of levelsUpTo(options.level)) {
+  for (const level of chosenLevels(options.level)) {
     observer.levelBegins(level);
     const done = await examineLevel(level, options, random, observer, signal);
     verdicts.push(...done.verdicts);

@@ -1,0 +1,197 @@
+import { findCondition, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import { counted } from "../../../util/text/counted.js";
+import type { Exam, Level } from "../exam.js";
+import { createPod, isPhase, mainStatus, podText, readPod, startsOf, untilNodeReady, untilPod } from "../pods.js";
+
+const RUNTIME = "pkg/kubelet/kuberuntime/kuberuntime_manager.go";
+const WORKER = "pkg/kubelet/prober/worker.go";
+
+/** From the start of the crashing pod on. The kubelet starts it at 0, 1, 12 and 33 s. */
+const CRASH_MS = 50_000;
+const STARTS = { min: 2, max: 6 } as const;
+/** Of the last wait between two starts: the kubelet's is 10 s or more. */
+const MIN_LAST_GAP_MS = 8_000;
+const RESTART_MS = 30_000;
+/** The containers that become ready or started do so after this long. */
+const SLOW_SECONDS = 15;
+const SLOW_MS = 45_000;
+const TOUCH = ["sh", "-c", `trap 'exit 0' TERM; sleep ${SLOW_SECONDS}; touch /tmp/there; while true; do sleep 1; done`];
+const IS_THERE = { exec: { command: ["sh", "-c", "test -f /tmp/there"] } };
+
+/** Level 3: what becomes of containers that end, and of those that are not well. */
+export const RESTARTS_LEVEL: Level = {
+  number: 3,
+  title: "containers are restarted and probed",
+  seconds: 120,
+  requirements: [
+    {
+      id: "restart-always",
+      title: "starts a container again that was killed, and reports the restart with its last state",
+      points: 15,
+      upstream: { file: RUNTIME, func: "computePodActions" },
+    },
+    {
+      id: "restart-in-place",
+      title: "keeps the pod's sandbox when it restarts a container",
+      points: 5,
+      upstream: { file: RUNTIME, func: "computePodActions" },
+    },
+    {
+      id: "restart-on-failure",
+      title: "restarts with OnFailure what failed, and not what ended well",
+      points: 10,
+      upstream: { file: "pkg/kubelet/container/helpers.go", func: "ShouldContainerBeRestarted" },
+    },
+    {
+      id: "crash-back-off",
+      title: "waits longer and longer before it starts a container that crashes again",
+      points: 20,
+      upstream: { file: RUNTIME, func: "doBackOff" },
+    },
+    {
+      id: "crash-reported",
+      title: "reports CrashLoopBackOff, the exit code and the restarts meanwhile",
+      points: 10,
+      upstream: { file: "pkg/kubelet/kubelet_pods.go", func: "convertToAPIContainerStatuses" },
+    },
+    {
+      id: "liveness-probe",
+      title: "restarts a container after its liveness probe failed three times",
+      points: 15,
+      upstream: { file: WORKER, func: "doProbe" },
+    },
+    {
+      id: "readiness-probe",
+      title: "reports a container ready when its readiness probe succeeds, and not before",
+      points: 15,
+      upstream: { file: WORKER, func: "doProbe" },
+    },
+    {
+      id: "startup-probe",
+      title: "holds the liveness probe back until the startup probe has succeeded",
+      points: 10,
+      upstream: { file: WORKER, func: "doProbe" },
+    },
+  ],
+  async examine(exam) {
+    await untilNodeReady(exam);
+    await createPod(exam, "crash", { command: ["sh", "-c", "exit 1"] });
+    const crashMs = exam.now;
+    await createPod(exam, "always");
+    await createPod(exam, "on-failure", { command: ["sh", "-c", "exit 1"] }, { restartPolicy: "OnFailure" });
+    await createPod(exam, "on-success", { command: ["sh", "-c", "exit 0"] }, { restartPolicy: "OnFailure" });
+    await createPod(exam, "sick", {
+      livenessProbe: { exec: { command: ["sh", "-c", "exit 1"] }, periodSeconds: 2, failureThreshold: 3 },
+    });
+    await createPod(exam, "late", { command: TOUCH, readinessProbe: { ...IS_THERE, periodSeconds: 1 } });
+    await createPod(exam, "slow", {
+      command: TOUCH,
+      startupProbe: { ...IS_THERE, periodSeconds: 2, failureThreshold: 60 },
+      livenessProbe: { ...IS_THERE, periodSeconds: 1, failureThreshold: 1 },
+    });
+    await examineReadiness(exam);
+    await examineStartup(exam);
+    await examineLiveness(exam);
+    await examineAlways(exam);
+    await examineOnFailure(exam);
+    await exam.pass(Math.max(0, crashMs + CRASH_MS - exam.now));
+    await examineCrash(exam);
+  },
+};
+
+function isReady(pod: V1Pod): boolean {
+  return findCondition(pod.status?.conditions, "Ready")?.status === "True" && mainStatus(pod)?.ready === true;
+}
+
+/** Not ready while it runs, then ready, without a restart. */
+async function examineReadiness(exam: Exam): Promise<void> {
+  const id = "readiness-probe";
+  const early = await untilPod(exam, "late", isPhase("Running"));
+  if (early === undefined) return exam.judge(id, false, `pod late: ${podText(await readPod(exam, "late"))}`);
+  if (isReady(early)) {
+    return exam.judge(id, false, "pod late was reported Ready while its readiness probe failed");
+  }
+  const pod = await untilPod(exam, "late", isReady, SLOW_MS);
+  const restarts = mainStatus(await readPod(exam, "late"))?.restartCount ?? 0;
+  if (pod === undefined)
+    exam.judge(id, false, "pod late was never reported Ready, though its readiness probe succeeds");
+  else if (restarts > 0) exam.judge(id, false, "the container of pod late was restarted for its readiness probe");
+  else exam.judge(id, true, `pod late became Ready when its probe succeeded, ${SLOW_SECONDS} s after its start`);
+}
+
+async function examineStartup(exam: Exam): Promise<void> {
+  const isStarted = (pod: V1Pod) => mainStatus(pod)?.started === true && isReady(pod);
+  const pod = (await untilPod(exam, "slow", isStarted, SLOW_MS)) ?? (await readPod(exam, "slow"));
+  const starts = startsOf(exam, "slow");
+  const isFine = pod !== undefined && isStarted(pod) && mainStatus(pod)?.restartCount === 0 && starts.length <= 1;
+  const why = isFine
+    ? "pod slow has started, and its liveness probe did not end it before"
+    : `pod slow: ${podText(pod)}; started: ${mainStatus(pod)?.started ?? "not reported"}`;
+  exam.judge("startup-probe", isFine, why, isFine ? [] : exam.changeLines(exam.changesOf("default/slow", "main")));
+}
+
+async function examineLiveness(exam: Exam): Promise<void> {
+  const pod = await untilPod(exam, "sick", (one) => (mainStatus(one)?.restartCount ?? 0) > 0, RESTART_MS);
+  const changes = exam.changesOf("default/sick", "main");
+  const seen = pod ?? (await readPod(exam, "sick"));
+  exam.judge("liveness-probe", pod !== undefined, `pod sick: ${podText(seen)}`, exam.changeLines(changes));
+}
+
+async function examineAlways(exam: Exam): Promise<void> {
+  const running = await untilPod(exam, "always", isPhase("Running"));
+  const container = startsOf(exam, "always").at(-1);
+  if (running === undefined || container === undefined) {
+    const why = `pod always: ${podText(await readPod(exam, "always"))}`;
+    exam.judge("restart-always", false, why);
+    exam.judge("restart-in-place", false, why);
+    return;
+  }
+  await exam.place.runtime.control.killContainer(container.id);
+  const isRestarted = (pod: V1Pod) => {
+    const main = mainStatus(pod);
+    return main?.restartCount === 1 && !!main.state?.running && main.lastState?.terminated?.exitCode === 137;
+  };
+  const restarted = await untilPod(exam, "always", isRestarted, RESTART_MS);
+  const pod = restarted ?? (await readPod(exam, "always"));
+  const last = mainStatus(pod)?.lastState?.terminated?.exitCode;
+  const why = `pod always after SIGKILL: ${podText(pod)}, last exit code ${last ?? "not reported"}`;
+  const lines = exam.changeLines(exam.changesOf("default/always", "main"));
+  exam.judge("restart-always", restarted !== undefined, why, restarted === undefined ? lines : []);
+  const sandboxes = exam.changesOf("default/always").filter(({ to }) => to === "ready");
+  const count = counted(sandboxes.length, "sandbox", "es");
+  const isInPlace = sandboxes.length === 1 && restarted !== undefined;
+  exam.judge("restart-in-place", isInPlace, `pod always had ${count}`, isInPlace ? [] : exam.changeLines(sandboxes));
+}
+
+async function examineOnFailure(exam: Exam): Promise<void> {
+  const failing = await untilPod(exam, "on-failure", (pod) => (mainStatus(pod)?.restartCount ?? 0) > 0, RESTART_MS);
+  const ended = await untilPod(exam, "on-success", isPhase("Succeeded"));
+  const once = startsOf(exam, "on-success").length <= 1;
+  const [bad, good] = await Promise.all([readPod(exam, "on-failure"), readPod(exam, "on-success")]);
+  const why = `pod on-failure: ${podText(bad)}; pod on-success: ${podText(good)}`;
+  exam.judge("restart-on-failure", failing !== undefined && ended !== undefined && once, why);
+}
+
+async function examineCrash(exam: Exam): Promise<void> {
+  const starts = startsOf(exam, "crash");
+  const gaps = starts.map(({ atMs }, i) => atMs - (starts[i - 1]?.atMs ?? atMs)).slice(1);
+  const lastGapMs = gaps.at(-1) ?? 0;
+  const isSlower = gaps.length < 2 || lastGapMs >= MIN_LAST_GAP_MS;
+  const isFine = starts.length >= STARTS.min && starts.length <= STARTS.max && isSlower;
+  const after = gaps.map((ms) => (ms / 1000).toFixed(1)).join(", ");
+  const seen = `${counted(starts.length, "start")} in ${CRASH_MS / 1000} s, with waits of ${after} s`;
+  const wanted = `${seen}; the kubelet waits 10 s, then twice as long each time, up to 5 min`;
+  exam.judge("crash-back-off", isFine, isFine ? seen : wanted, isFine ? [] : exam.changeLines(starts));
+  const isReported = (pod: V1Pod) => {
+    const main = mainStatus(pod);
+    return (
+      main?.state?.waiting?.reason === "CrashLoopBackOff" &&
+      main.lastState?.terminated?.exitCode === 1 &&
+      main.restartCount === startsOf(exam, "crash").length - 1
+    );
+  };
+  const pod = (await untilPod(exam, "crash", isReported)) ?? (await readPod(exam, "crash"));
+  const last = mainStatus(pod)?.lastState?.terminated?.exitCode ?? "not reported";
+  const why = `pod crash: ${podText(pod)}, last exit code ${last}`;
+  exam.judge("crash-reported", pod !== undefined && isReported(pod), why);
+}
