@@ -87,6 +87,10 @@ const SCRIPTS: readonly (readonly [string, string, number?])[] = [
   ["for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", "1\n3\n"],
   // words that look like assignments
   ['for i in a=1 "b" c+=$WHO \\\n  d[0]=x; do printf "[%s]" $i; done', "[a=1][b][c+=the][lab][d[0]=x]"],
+  [
+    'echo "$(x=1; for i in a=b c=d; do echo $i$x; done)" `for i in q=1; do echo $i; done` $(echo $(case a=b in (a=b) echo y;; esac))',
+    "a=b1\nc=d1 q=1 y\n",
+  ],
   ["case a=b in x|a=*) echo yes;; esac; cd /tmp; echo 1 > n=1; cat < n=1; x=2 sh -c 'echo $x'", "yes\n1\n2\n"],
   [
     "i=0; while :; do i=$((i+1)); [ $i -gt 3 ] && break; echo $i; done; until [ $i -eq 0 ]; do i=$((i-1)); done; echo $i",

@@ -80,13 +80,35 @@ function parseWords(text: string, parse: (text: string) => ScriptNode): ScriptNo
   try {
     return parse(text);
   } catch (error) {
-    const [, line, column] = /^Parse error at (\d+):(\d+)/.exec(messageOf(error)) ?? [];
-    const lines = text.split("\n");
-    const before = lines.slice(0, Number(line) - 1).reduce((sum, one) => sum + one.length + 1, 0) + Number(column) - 1;
-    const [name] = /^\w+(?:\[\w*\])?\+?(?==)/.exec(text.slice(before)) ?? [];
-    if (line === undefined || name === undefined) throw error;
-    const equals = before + name.length;
+    const equals = refusedEquals(text, messageOf(error), parse);
+    if (equals === undefined) throw error;
     return parseWords(`${text.slice(0, equals)}\\${text.slice(equals)}`, parse);
+  }
+}
+
+/** The place of the = that an error is about. The error of a command in `$(...)` counts lines and columns from its start. */
+function refusedEquals(text: string, message: string, parse: (text: string) => ScriptNode): number | undefined {
+  const [, line, column] = /^Parse error at (\d+):(\d+)/.exec(message) ?? [];
+  if (line === undefined) return undefined;
+  const substitutions = Array.from(text.matchAll(/\$\(|`/g), ({ 0: sign, index }) => index + sign.length);
+  for (const start of [0, ...substitutions]) {
+    const lines = text.slice(start).split("\n");
+    const above = lines.slice(0, Number(line) - 1).reduce((sum, one) => sum + one.length + 1, 0);
+    const at = start + above + Number(column) - 1;
+    const [name] = /^\w+(?:\[\w*\])?\+?(?==)/.exec(text.slice(at)) ?? [];
+    const equals = at + (name?.length ?? 0);
+    if (name !== undefined && (start === 0 || problemOf(text.slice(start, equals + 1), parse) === message))
+      return equals;
+  }
+  return undefined;
+}
+
+function problemOf(text: string, parse: (text: string) => ScriptNode): string | undefined {
+  try {
+    parse(text);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
   }
 }
 
