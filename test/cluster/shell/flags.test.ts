@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeAll, test } from "vitest";
 import { utilityArguments } from "../../../src/cluster/shell/utility/arguments.js";
+import { shortUsage } from "../../support/short-usage.js";
 import { loadPrograms, RuntimeLab } from "../runtime/lab.js";
 
 let lab = new RuntimeLab();
@@ -22,7 +23,7 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
   ["echo x | xargs nope; echo $?", "xargs: nope: No such file or directory\n127\n"],
   ["echo x | xargs false; echo $?", "123\n"],
   ["echo a b | xargs sh -c 'echo $0 $1'", "a b\n"],
-  ["echo x | xargs -Z", "xargs: invalid option -- 'Z'\n"],
+  ["echo x | xargs -Z", "xargs: invalid option -- 'Z'\n<usage xargs>\n"],
   ["date -u -d @0", "Thu Jan  1 00:00:00 UTC 1970\n"],
   ["date -u -d '2020-01-31 10:20' +%s; date -d 202001311020.30 -u", "1580466000\nFri Jan 31 10:20:30 UTC 2020\n"],
   ["date -d 10:20 +%F,%R", "2026-01-01,10:20\n"],
@@ -31,7 +32,7 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "2020-09-13T12:26:40+00:00\n2020-09-13\nSun, 13 Sep 2020 12:26:40 +0000\n",
   ],
   ["touch -d 2020-02-03 f; date -r f +%F; date -r nope", "2020-02-03\ndate: nope: No such file or directory\n"],
-  ["date -d nonsense; date -Z", "date: invalid date 'nonsense'\ndate: invalid option -- 'Z'\n"],
+  ["date -d nonsense; date -Z", "date: invalid date 'nonsense'\ndate: invalid option -- 'Z'\n<usage date>\n"],
   ["date -s 2020-01-01", "date: can't set date: Operation not permitted\n"],
   ["seq -w 8 10; seq -s, 3; seq 3 -1 1; seq -s ' ' -1 1", "08\n09\n10\n1,2,3\n3\n2\n1\n-1 0 1\n"],
   [
@@ -115,9 +116,9 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
   ],
   [
     "printf 'a\\nb\\n' > f; less f; cat f | more; more f nope; less -Z",
-    "a\nb\na\nb\na\nb\nmore: can't open 'nope': No such file or directory\nless: invalid option -- 'Z'\n",
+    "a\nb\na\nb\na\nb\nmore: can't open 'nope': No such file or directory\nless: invalid option -- 'Z'\n<usage less>\n",
   ],
-  ["watch", "watch: usage: watch [-n SEC] [-t] PROG ARGS\n"],
+  ["watch", "<usage watch>\n"],
   [
     "mkdir -p d/x e/x; echo 1 > d/f; echo 2 > e/f; echo 3 > e/x/g; echo 4 > d/o; diff -r d e; echo $?; diff -rq d e; diff -rN d/x e/x; diff -r d d; echo $?; diff -q d/ e",
     "--- d/f\n+++ e/f\n@@ -1 +1 @@\n-1\n+2\nOnly in d: o\nOnly in e: x/g\n1\nFiles d/f and e/f differ\nOnly in d: o\nOnly in e: x/g\n--- /dev/null\n+++ e/x/g\n@@ -0,0 +1 @@\n+3\n0\nFiles d/f and e/f differ\nOnly in d/: o\nCommon subdirectories: d/x and e/x\n",
@@ -127,7 +128,7 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
 for (const [script, output] of ROWS) {
   test(`flags: ${script}`, async () => {
     const result = await lab.sh(`mkdir /tmp/w; cd /tmp/w; { ${script}; } 2>&1`);
-    assert.equal(result.stdout.toString(), output);
+    assert.equal(shortUsage(result.stdout.toString()), output);
   });
 }
 

@@ -222,19 +222,21 @@ export class HostFiles {
   }
 }
 
-/** In bytes. */
 export interface FileSystemSpace {
   readonly totalBytes: number;
   readonly freeBytes: number;
+  readonly totalInodes: number;
+  readonly freeInodes: number;
 }
 
 /** The space of the file system of the machine that has this path. */
 export function spaceAt(path: string): FileSystemSpace {
+  const { blocks, bavail, bsize, files, ffree } = statfsSync(path);
+  const inodes = { totalInodes: files, freeInodes: ffree };
   const folder = memoryFolderOf(path);
   const totalBytes = folder === undefined ? undefined : sizeOfMemoryFolder(folder);
   if (folder !== undefined && totalBytes !== undefined) {
-    return { totalBytes, freeBytes: Math.max(0, totalBytes - bytesIn(folder)) };
+    return { totalBytes, freeBytes: Math.max(0, totalBytes - bytesIn(folder)), ...inodes };
   }
-  const { blocks, bavail, bsize } = statfsSync(path);
-  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize, ...inodes };
 }

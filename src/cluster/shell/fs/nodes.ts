@@ -15,6 +15,8 @@ interface NodeBase {
   /** default: root */
   uid?: number;
   gid?: number;
+  /** given when it is first shown; copies of the node keep it */
+  inode?: number;
 }
 
 export interface FileNode extends NodeBase {
@@ -58,6 +60,15 @@ export interface HostMount {
   readonly group?: number;
   /** the container's user, for files of a kubelet that could not give them to it and marked them with the setuid bit */
   readonly user?: number;
+}
+
+/** The root folder's, as of ext4. */
+const FIRST_INODE = 2;
+let lastInode = FIRST_INODE - 1;
+
+export function inodeOf(node: FsNode): number {
+  node.inode ??= ++lastInode;
+  return node.inode;
 }
 
 /** An empty folder. @param mtimeMs Unix ms */

@@ -1,6 +1,7 @@
 import type { Random } from "../../../util/random.js";
 import { type ByteSink, type ByteSource, EndlessSource, NullSink } from "../streams.js";
 import type { ContainerFs } from "./container-fs.js";
+import { OpenedFile } from "./opened-file.js";
 
 const CHUNK_BYTES = 65_536;
 /** Never modified, so one block is enough for all readers. */
@@ -10,15 +11,29 @@ const NOTHING = Buffer.alloc(0);
 /** A file opened for reading. Each read continues after the last one, even if the file has grown. */
 export class FileSource implements ByteSource {
   #offset = 0;
+  readonly #file: OpenedFile;
 
   constructor(
     readonly fs: ContainerFs,
     readonly path: string,
-  ) {}
+  ) {
+    this.#file = new OpenedFile(fs, path);
+  }
+
+  /** Whether its name is still the name of this file. */
+  get isNamed(): boolean {
+    return this.#file.isNamed;
+  }
+
+  /** Starts again if the file has become shorter than what was read. */
+  rewindIfTruncated(): void {
+    const { size } = this.#file;
+    if (size > 0 && size < this.#offset) this.#offset = 0;
+  }
 
   async read(signal: AbortSignal, max = CHUNK_BYTES): Promise<Buffer | undefined> {
     if (signal.aborted) throw signal.reason;
-    const bytes = this.fs.read(this.path, this.#offset, Math.min(max, CHUNK_BYTES), true);
+    const bytes = this.#file.read(this.#offset, Math.min(max, CHUNK_BYTES));
     if (bytes.length === 0) return undefined;
     this.#offset += bytes.length;
     return bytes;
@@ -36,6 +51,7 @@ export class FileSource implements ByteSource {
 class FileSink implements ByteSink {
   readonly append: boolean;
   #offset: number;
+  readonly #file: OpenedFile;
 
   /** @param offset of the first byte; undefined: append */
   constructor(
@@ -45,10 +61,11 @@ class FileSink implements ByteSink {
   ) {
     this.append = offset === undefined;
     this.#offset = offset ?? 0;
+    this.#file = new OpenedFile(fs, path);
   }
 
   write(bytes: Uint8Array): void {
-    this.fs.write(this.path, bytes, { isOpen: true, ...(this.append ? {} : { offset: this.#offset }) });
+    this.#file.write(bytes, this.append ? undefined : this.#offset);
     this.#offset += bytes.length;
   }
 

@@ -32,6 +32,9 @@ export interface ContainerFsOptions {
 /** Mirrors wrappedVolumeSpec of pkg/volume/{secret,projected,downwardapi}: the medium is Memory. A token's volume is projected. */
 const MEMORY_BACKED = /\/volumes\/kubernetes\.io~(secret|projected|downward-api)\//;
 
+/** Of file systems that do not count them. */
+const NO_INODES = { totalInodes: 0, freeInodes: 0 };
+
 /** The reading half of a container's file system: looking up paths, and the content and attributes of what is there. */
 export class ReadableFs {
   readonly host: HostFiles;
@@ -167,13 +170,17 @@ export class ReadableFs {
     if (place.kind === "host") {
       const totalBytes = MEMORY_BACKED.test(place.mount.hostPath) ? this.#tmpfsBytes : undefined;
       if (totalBytes === undefined) return this.host.space(place);
-      return { totalBytes, freeBytes: Math.max(0, totalBytes - bytesIn(place.mount.hostPath)) };
+      return { totalBytes, freeBytes: Math.max(0, totalBytes - bytesIn(place.mount.hostPath)), ...NO_INODES };
     }
     if (path === "/dev" || path === "/dev/shm") {
-      return { totalBytes: SHM_BYTES, freeBytes: SHM_BYTES - (path === "/dev" ? 0 : this.layer.shmBytes) };
+      return {
+        totalBytes: SHM_BYTES,
+        freeBytes: SHM_BYTES - (path === "/dev" ? 0 : this.layer.shmBytes),
+        ...NO_INODES,
+      };
     }
     const isOnDisk = path === "/" || this.provided.some(({ containerPath }) => containerPath === path);
-    return isOnDisk ? spaceAt("/") : { totalBytes: 0, freeBytes: 0 };
+    return isOnDisk ? spaceAt("/") : { totalBytes: 0, freeBytes: 0, ...NO_INODES };
   }
 
   protected find(path: string, followLast = true): Place {

@@ -1,6 +1,7 @@
 import { FsError } from "./fs-error.js";
 import type { HostFiles, HostPlace } from "./host-files.js";
 import { SET_UID } from "./host-owners.js";
+import { inodeOf } from "./nodes.js";
 import type { Place } from "./walk.js";
 
 export interface FileStat {
@@ -13,6 +14,8 @@ export interface FileStat {
   readonly uid: number;
   readonly gid: number;
   readonly inode: number;
+  /** Unix ms, of files in mounts: another file may get the inode of one that was removed */
+  readonly birthMs?: number;
   readonly links: number;
 }
 
@@ -31,11 +34,19 @@ export function statOf(place: Place, host: HostFiles): FileStat {
       uid,
       gid,
       inode: stat.ino,
+      birthMs: stat.birthtimeMs,
       links: stat.nlink,
     };
   }
   const { node } = place;
-  const base = { mode: node.mode, mtimeMs: node.mtimeMs, uid: node.uid ?? 0, gid: node.gid ?? 0, inode: 0, links: 1 };
+  const base = {
+    mode: node.mode,
+    mtimeMs: node.mtimeMs,
+    uid: node.uid ?? 0,
+    gid: node.gid ?? 0,
+    inode: inodeOf(node),
+    links: 1,
+  };
   if (node.type === "file") return { type: node.device === undefined ? "file" : "device", size: node.size, ...base };
   return { type: node.type, size: node.type === "symlink" ? node.target.length : 4096, ...base };
 }

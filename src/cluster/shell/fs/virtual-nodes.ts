@@ -2,6 +2,8 @@ import { type DirectoryNode, type FsNode, file, symlink } from "./nodes.js";
 
 /** The owner of nodes that no container can change. */
 const KERNEL = {};
+/** Of all of them: each lookup makes a new node. */
+const INODE = 1;
 
 /** The entries of a folder that are made when they are looked up. */
 class LazyChildren extends Map<string, FsNode> {
@@ -32,7 +34,7 @@ export function virtualFolder(
   make: (name: string) => FsNode | undefined,
 ): DirectoryNode {
   const children = new LazyChildren(names, make);
-  return { type: "directory", owner: KERNEL, mode: 0o555, mtimeMs: nowMs, children, isVirtual: true };
+  return { type: "directory", owner: KERNEL, mode: 0o555, mtimeMs: nowMs, children, isVirtual: true, inode: INODE };
 }
 
 /** A read-only folder with fixed entries. */
@@ -46,9 +48,9 @@ export function fixedFolder(nowMs: number, entries: Readonly<Record<string, () =
 }
 
 export function virtualFile(nowMs: number, text: string): FsNode {
-  return file(KERNEL, nowMs, Buffer.from(text), { mode: 0o444 });
+  return { ...file(KERNEL, nowMs, Buffer.from(text), { mode: 0o444 }), inode: INODE };
 }
 
 export function virtualLink(nowMs: number, target: string): FsNode {
-  return symlink(KERNEL, nowMs, target);
+  return { ...symlink(KERNEL, nowMs, target), inode: INODE };
 }

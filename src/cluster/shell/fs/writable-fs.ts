@@ -80,6 +80,11 @@ export class WritableFs extends ReadableFs {
     this.layer.put(node, bytes, options.offset ?? node.size, path);
   }
 
+  /** Writes to a file of the layer that was opened before and has no name any more. @param offset undefined: at its end */
+  writeNode(node: FileNode, bytes: Uint8Array, offset: number | undefined, path: string): void {
+    this.layer.put(node, bytes, offset ?? node.size, path);
+  }
+
   /** A read-only file system comes first, as in the kernel's path_openat. @throws FsError EROFS, EACCES */
   #requireWrite({ steps, missing }: Walk, path: string): void {
     const { place } = steps.at(-1) as Step;

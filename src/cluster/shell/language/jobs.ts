@@ -1,8 +1,8 @@
+import { killArguments } from "../process/kill-arguments.js";
 import { exitCodeOf } from "../process/process.js";
 import { sendSignal } from "../process/process-table.js";
-import { parseSignal, SIGTERM, signalName } from "../process/signals.js";
+import { parseSignal, signalName } from "../process/signals.js";
 import type { Shell } from "./shell.js";
-import { ShellError } from "./state.js";
 import type { CommandNode } from "./syntax/ast.js";
 import { quote } from "./syntax/quote.js";
 import { EXIT } from "./traps.js";
@@ -50,25 +50,21 @@ export async function wait(args: readonly string[], shell: Shell): Promise<numbe
   return args.length === 0 ? 0 : status;
 }
 
-/** `kill [-SIGNAL] PID...` */
+/** `kill [-l] [-SIGNAL] PID|%JOB...` */
 export async function kill(args: readonly string[], shell: Shell): Promise<number> {
-  const rest = [...args];
-  if (rest[0] === "-l") {
-    await shell.print(`${Array.from({ length: 31 }, (_, index) => signalName(index + 1).slice(3)).join(" ")}\n`);
-    return 0;
+  const { signal, problem, list, rest } = killArguments(args);
+  if (list !== undefined) await shell.print(list);
+  if (list !== undefined) return 0;
+  if (signal === undefined || rest.length === 0) {
+    await shell.complain(problem ?? "you need to specify whom to kill");
+    return 1;
   }
-  let signal: number | undefined = SIGTERM;
-  if (rest[0] === "-s") signal = parseSignal(rest.splice(0, 2)[1] ?? "");
-  else if (/^-[A-Za-z0-9]/.test(rest[0] ?? "") && rest.length > 1) {
-    const text = (rest.shift() as string).slice(1);
-    signal = text === "0" ? 0 : parseSignal(text);
-  }
-  if (signal === undefined) throw new ShellError("bad signal name", 1);
   let status = 0;
   for (const arg of rest) {
-    const problem = sendSignal(shell.self.machine, arg.replace(/^%/, ""), signal);
-    if (problem === undefined) continue;
-    await shell.complain(problem);
+    const pid = arg.replace(/^%/, "");
+    const trouble = /^-?\d+$/.test(pid) ? sendSignal(shell.self.machine, pid, signal) : `invalid number '${arg}'`;
+    if (trouble === undefined) continue;
+    await shell.complain(trouble);
     status = 1;
   }
   return status;

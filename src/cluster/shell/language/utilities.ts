@@ -4,7 +4,7 @@ import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
 import { utilityArguments } from "../utility/arguments.js";
-import { busyboxErrors } from "../utility/error-words.js";
+import { busyboxErrors, busyboxRefusal } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
@@ -33,11 +33,13 @@ export async function runUtility(self: Self, stats?: Stats): Promise<number> {
   const patch = () => stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n").replace(DIFF_ONE, "");
   const output = name === "diff" ? Buffer.from(patch(), "latin1") : stdout;
   await self.stdout.write(hasZeros ? swapZeros(output) : output, self.signal);
-  const text = busyboxErrors(stderr.replace(/^bash: /gm, ""), command, refused);
+  const said = stderr.replace(/^bash: /gm, "");
+  const refusal = busyboxRefusal(said, name);
+  const text = refusal?.text ?? busyboxErrors(said, command, refused);
   const isSilent = name.endsWith("grep") && given.some((arg) => /^-[A-Za-z]*s/.test(arg));
   const shown = isSilent ? text.replace(/^.*: (No such file or directory|Permission denied)\n/gm, "") : text;
   await self.stderr.write(Buffer.from(shown), self.signal);
-  return exitCode;
+  return refusal?.exitCode ?? exitCode;
 }
 
 /** The lines of `sort -z` end with zeros. Differs: those of its input, not those of files. */

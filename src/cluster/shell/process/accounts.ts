@@ -6,6 +6,7 @@ export interface Account {
   readonly uid: number;
   readonly gid: number;
   readonly home: string;
+  readonly shell: string;
 }
 
 interface Group {
@@ -18,7 +19,13 @@ interface Group {
 export function readAccounts(fs: ContainerFs): readonly Account[] {
   return linesOf(fs, "/etc/passwd")
     .filter((fields) => fields.length >= 6)
-    .map(([name = "", , uid, gid, , home = "/"]) => ({ name, uid: Number(uid), gid: Number(gid), home }));
+    .map(([name = "", , uid, gid, , home = "/", shell]) => ({
+      name,
+      uid: Number(uid),
+      gid: Number(gid),
+      home,
+      shell: shell || "/bin/sh",
+    }));
 }
 
 /** The groups of a container's /etc/group. */

@@ -30,6 +30,7 @@ interface OwnedProcess {
   readonly group: number;
   readonly argv: readonly string[];
   readonly cpuNs: number;
+  readonly memory: { readonly usedBytes: number };
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   kill(signal: number): void;
   signalFromInside(signal: number): void;

@@ -66,6 +66,12 @@ export function signalName(number: number): string {
   return NAME_OF.get(number) ?? `SIGRTMIN+${number - SIGRTMIN}`;
 }
 
+/** The lines of `kill -l`, as busybox prints them. */
+export function signalList(): string {
+  const names = [...NAME_OF].map(([number, name]) => [number, name === "SIGIO" ? "POLL" : name.slice(3)] as const);
+  return names.map(([number, name]) => `${String(number).padStart(2)}) ${name}\n`).join("");
+}
+
 export const SIGINT = NUMBERS.SIGINT;
 export const SIGHUP = NUMBERS.SIGHUP;
 export const SIGQUIT = NUMBERS.SIGQUIT;

@@ -1,5 +1,6 @@
 import { encodeText } from "../byte-text.js";
 import type { Self } from "../process/process.js";
+import { usageOf } from "../synopses.js";
 
 /** Writes text to stdout. */
 export async function print(self: Self, text: string): Promise<void> {
@@ -21,9 +22,17 @@ function baseCommand(self: Self): string {
   return (self.argv[0] ?? "").split("/").at(-1) ?? "";
 }
 
-/** Prints a usage error. @returns its exit code */
-export async function usage(self: Self, text: string): Promise<number> {
-  await complain(self, text);
+/** Prints what is wrong with the arguments, and the usage of a program of busybox. @returns its exit code */
+export async function usage(self: Self, problem?: string): Promise<number> {
+  const known = usageOf(baseCommand(self));
+  if (problem !== undefined) await complain(self, problem);
+  await warn(self, known?.text ?? "");
+  return known?.code ?? 1;
+}
+
+/** Prints why the program cannot do its work. @returns its exit code */
+export async function fail(self: Self, problem: string): Promise<number> {
+  await complain(self, problem);
   return 1;
 }
 

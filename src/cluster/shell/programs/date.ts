@@ -1,7 +1,7 @@
 import { errorText } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import type { Self } from "../process/process.js";
-import { parseArgs, print, usage } from "./console.js";
+import { fail, parseArgs, print, usage } from "./console.js";
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS = [
@@ -39,16 +39,16 @@ export async function date(self: Self): Promise<number> {
   const text = options.get("d") ?? rest.find((arg) => !arg.startsWith("+"));
   if (unknown !== undefined) return usage(self, unknown);
   if (options.has("s") || (text !== undefined && !options.has("d")))
-    return usage(self, "can't set date: Operation not permitted");
+    return fail(self, "can't set date: Operation not permitted");
   const file = options.get("r");
   const { fs, clock } = self.machine;
   let ms = text === undefined ? clock.now() : parseDate(text, clock.now());
   try {
     if (file !== undefined) ms = fs.stat(resolvePath(self.cwd, file)).mtimeMs;
   } catch (error) {
-    return usage(self, `${file}: ${errorText(error)}`);
+    return fail(self, `${file}: ${errorText(error)}`);
   }
-  if (ms === undefined) return usage(self, `invalid date '${text}'`);
+  if (ms === undefined) return fail(self, `invalid date '${text}'`);
   const usual = options.has("R") ? "%a, %d %b %Y %H:%M:%S +0000" : "%a %b %e %H:%M:%S UTC %Y";
   await print(
     self,

@@ -1,8 +1,7 @@
-import { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import { effectiveCapabilities } from "../process/confinement.js";
 import type { Self } from "../process/process.js";
-import { complain, parseArgs, print, usage } from "./console.js";
+import { complain, fail, parseArgs, print, usage } from "./console.js";
 
 /** Programs that show what /proc says about the machine, as busybox prints it. */
 
@@ -25,11 +24,11 @@ function mountsOf({ machine }: Self): readonly Mount[] {
 export async function mount(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "aflnrsvwt:o:");
   if (unknown !== undefined) return usage(self, unknown);
-  if (rest.length > 0) {
+  if (rest.length === 1) return fail(self, "can't read '/etc/fstab': No such file or directory");
+  if (rest.length > 1) {
     const { user, confinement } = self.machine;
     const isAllowed = effectiveCapabilities(user.uid, confinement).has("SYS_ADMIN");
-    await complain(self, isAllowed ? "kubelab mounts nothing in containers" : "permission denied (are you root?)");
-    return 1;
+    return fail(self, isAllowed ? "kubelab mounts nothing in containers" : "permission denied (are you root?)");
   }
   const only = options.get("t");
   const shown = mountsOf(self).filter(({ type }) => only === undefined || type === only);
@@ -45,54 +44,100 @@ const UNITS: readonly (readonly [unit: string, bytes: number])[] = [
 ];
 
 /** `1.5G`: with one decimal, as busybox writes sizes for people. */
-function humanSize(bytes: number): string {
+export function humanSize(bytes: number): string {
   const [unit, size] = UNITS.find(([, least]) => bytes >= least) ?? ["", 1];
   return unit === "" ? String(bytes) : `${(bytes / size).toFixed(1)}${unit}`;
 }
 
-/** `df [-hkmP] [FILE...]`: the space of the mounts, or of those that have the files. */
+/** `df [-PkmhTai] [-t TYPE] [FILE...]`: the space of the mounts, or of those that have the files. Mirrors busybox's coreutils/df.c. */
 export async function df(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "hkmPTai");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "hkmPTait:");
   if (unknown !== undefined) return usage(self, unknown);
   const { fs } = self.machine;
-  const [title, size] = sizesOf(options);
-  const all = mountsOf(self);
+  const type = options.get("t");
+  const all = mountsOf(self).filter((one) => type === undefined || one.type === type);
   const wanted: Mount[] = [];
-  let code = 0;
+  const missing: string[] = [];
   for (const name of rest) {
     const path = resolvePath(self.cwd, name);
-    try {
-      fs.stat(path);
+    if (fs.exists(path)) {
       const above = all.filter(({ target }) => target === "/" || path === target || path.startsWith(`${target}/`));
       wanted.push(...above.sort((a, b) => b.target.length - a.target.length).slice(0, 1));
-    } catch (error) {
-      if (!(error instanceof FsError)) throw error;
-      await complain(self, `${name}: can't find mount point: ${error.text}`);
-      code = 1;
+      continue;
     }
+    missing.push(name);
   }
-  const lines = (rest.length === 0 ? all : wanted).flatMap(({ source, target }) => {
-    const { totalBytes, freeBytes } = fs.space(target);
+  const lines = (rest.length === 0 ? all : wanted).flatMap(({ source, target, type }) => {
+    const { totalBytes, freeBytes, totalInodes, freeInodes } = fs.space(target);
     if (totalBytes === 0 && rest.length === 0 && !options.has("a")) return [];
-    const used = totalBytes - freeBytes;
-    const share = totalBytes === 0 ? 0 : Math.ceil((used / totalBytes) * 100);
-    const amounts = [totalBytes, used, freeBytes].map((bytes) => size(bytes).padStart(9)).join(" ");
-    return [`${source.padEnd(SOURCE_WIDTH)} ${amounts} ${`${share}%`.padStart(4)} ${target}\n`];
+    const [total, free] = options.has("i") ? [totalInodes, freeInodes] : [totalBytes, freeBytes];
+    const used = total - free;
+    const share = total === 0 ? 0 : Math.ceil((used / total) * 100);
+    const amounts = [total, used, free].map((one) => amountText(one, options).padStart(9)).join(" ");
+    return [`${nameColumns(source, type, options)} ${amounts} ${`${share}%`.padStart(4)} ${target}\n`];
   });
-  await print(
-    self,
-    `${"Filesystem".padEnd(SOURCE_WIDTH)} ${title.padStart(9)}      Used Available Use% Mounted on\n${lines.join("")}`,
-  );
-  return code;
+  await print(self, `${nameColumns("Filesystem", "Type", options)} ${titles(options)} Mounted on\n${lines.join("")}`);
+  for (const name of missing) await complain(self, `${name}: can't find mount point`);
+  return missing.length === 0 ? 0 : 1;
 }
 
 const SOURCE_WIDTH = 20;
-type Size = (bytes: number) => string;
+const TYPE_WIDTH = 10;
+type Options = ReadonlyMap<string, string>;
 
-function sizesOf(options: ReadonlyMap<string, string>): readonly [title: string, size: Size] {
-  if (options.has("h")) return ["Size", humanSize];
-  if (options.has("m")) return ["1M-blocks", (bytes) => String(Math.round(bytes / 1024 ** 2))];
-  return ["1K-blocks", (bytes) => String(Math.round(bytes / 1024))];
+function nameColumns(source: string, type: string, options: Options): string {
+  const name = source.padEnd(SOURCE_WIDTH);
+  return options.has("T") ? `${name} ${type.padEnd(TYPE_WIDTH)}` : name;
+}
+
+function amountText(amount: number, options: Options): string {
+  if (options.has("i")) return String(amount);
+  if (options.has("h")) return humanSize(amount);
+  return String(Math.round(amount / 1024 ** (options.has("m") ? 2 : 1)));
+}
+
+function titles(options: Options): string {
+  if (options.has("i")) return "   Inodes      Used Available Use%";
+  const size = options.has("h") ? "     Size" : options.has("m") ? "1M-blocks" : undefined;
+  if (size === undefined && options.has("P")) return "1024-blocks    Used Available Capacity";
+  return `${size ?? "1K-blocks"}      Used Available ${options.has("P") ? "Capacity" : "Use%"}`;
+}
+
+/** `umount [-rlfda] FOLDER...`. Differs: it is refused also for those who may, because the mounts are the kubelet's. */
+export async function umount(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "rlfdat:");
+  if (unknown !== undefined || (rest.length === 0 && !options.has("a"))) return usage(self, unknown);
+  const { fs } = self.machine;
+  const mounts = new Set(mountsOf(self).map(({ target }) => target));
+  for (const name of options.has("a") ? ["/"] : rest) {
+    const path = resolvePath(self.cwd, name);
+    const why = !fs.exists(path)
+      ? "No such file or directory"
+      : mounts.has(path)
+        ? "Operation not permitted"
+        : "Invalid argument";
+    await complain(self, `can't unmount ${name}: ${why}`);
+  }
+  return 1;
+}
+
+/** `mountpoint [-qd] FOLDER` */
+export async function mountpoint(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "qd");
+  const [name, ...others] = rest;
+  if (unknown !== undefined || name === undefined || others.length > 0) return usage(self, unknown);
+  const path = resolvePath(self.cwd, name);
+  const { fs } = self.machine;
+  const problem = !fs.exists(path)
+    ? "No such file or directory"
+    : fs.stat(path).type !== "directory"
+      ? "Not a directory"
+      : undefined;
+  if (problem !== undefined) return options.has("q") ? 1 : fail(self, `${name}: ${problem}`);
+  const isMount = mountsOf(self).some(({ target }) => target === path);
+  const text = options.has("d") ? "0:1" : `${name} is ${isMount ? "" : "not "}a mountpoint`;
+  if (!options.has("q")) await print(self, `${text}\n`);
+  return isMount ? 0 : 1;
 }
 
 /** `free [-bkmgh]`: the memory of the node, as /proc/meminfo has it; a container's own limit is not shown there. */

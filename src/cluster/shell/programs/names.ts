@@ -7,22 +7,25 @@ import { complain, parseArgs, print, usage } from "./console.js";
 
 /** Programs that make or take apart names of files. */
 
-/** `basename PATH [SUFFIX]` */
+/** `basename FILE [SUFFIX]`, `basename -a FILE...`, `basename -s SUFFIX FILE...` */
 export async function basename(self: Self): Promise<number> {
-  const [path, suffix = ""] = self.argv.slice(1);
-  if (path === undefined) return usage(self, "missing operand");
-  const name = baseName(path);
-  await print(
-    self,
-    `${name !== suffix && name.endsWith(suffix) ? name.slice(0, name.length - suffix.length) : name}\n`,
-  );
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "as:");
+  const isMany = options.size > 0;
+  if (unknown !== undefined || rest.length === 0 || (!isMany && rest.length > 2)) return usage(self, unknown);
+  const suffix = options.get("s") ?? (isMany ? "" : (rest[1] ?? ""));
+  const nameOf = (path: string) => {
+    const name = baseName(path);
+    return name !== suffix && name.endsWith(suffix) ? name.slice(0, name.length - suffix.length) : name;
+  };
+  await print(self, (isMany ? rest : rest.slice(0, 1)).map((path) => `${nameOf(path)}\n`).join(""));
   return 0;
 }
 
 /** `dirname PATH` */
 export async function dirname(self: Self): Promise<number> {
-  const path = self.argv[1];
-  if (path === undefined) return usage(self, "missing operand");
+  const args = self.argv.slice(self.argv[1] === "--" ? 2 : 1);
+  const [path] = args;
+  if (path === undefined || args.length > 1) return usage(self);
   const trimmed = withoutEnding(path, "/");
   const slash = trimmed.lastIndexOf("/");
   await print(self, `${slash < 0 ? (trimmed === "" ? "/" : ".") : trimmed.slice(0, slash) || "/"}\n`);
@@ -32,7 +35,7 @@ export async function dirname(self: Self): Promise<number> {
 /** `realpath FILE...` */
 export async function realpath(self: Self): Promise<number> {
   const names = self.argv.slice(1);
-  if (names.length === 0) return usage(self, "missing operand");
+  if (names.length === 0) return usage(self);
   let code = 0;
   for (const name of names) {
     try {

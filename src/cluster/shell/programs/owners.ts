@@ -1,11 +1,12 @@
 import { defined } from "../../../util/defined.js";
+import type { ContainerFs } from "../fs/container-fs.js";
 import { errorText, FsError } from "../fs/fs-error.js";
 import { changedMode, modeText } from "../fs/mode.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import type { FileStat } from "../fs/stat.js";
 import { AccountNames, groupIdOf, userIdOf } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
-import { complain, parseArgs, print, usage } from "./console.js";
+import { complain, fail, parseArgs, print, usage } from "./console.js";
 
 /** Changes each file, with -R also what is below. @returns the exit code */
 async function eachFile(
@@ -39,10 +40,12 @@ export async function chmod(self: Self): Promise<number> {
   // `-x` is a mode.
   const at = self.argv.findIndex((word, index) => index > 0 && !/^-[Rcvf]+$/.test(word));
   const { options } = parseArgs(self.argv.slice(1, at < 0 ? undefined : at), "Rcvf");
+  const wrong = parseArgs([self.argv[at] ?? ""], "Rcvf").unknown;
+  if (wrong !== undefined && !/^-[rwxXst,=+ugoa-]*$/.test(self.argv[at] ?? "")) return usage(self, wrong);
   const [mode = "", ...names] = at < 0 ? [] : self.argv.slice(at);
-  if (names.length === 0) return usage(self, "usage: chmod [-Rcvf] MODE[,MODE]... FILE...");
+  if (names.length === 0) return usage(self);
   const { umask } = self;
-  if (changedMode(mode, 0, { isFolder: false, umask }) === undefined) return usage(self, `invalid mode '${mode}'`);
+  if (changedMode(mode, 0, { isFolder: false, umask }) === undefined) return fail(self, `invalid mode '${mode}'`);
   const { fs } = self.machine;
   return eachFile(self, names, options, (path, link) => {
     if (link.type === "symlink" && options.has("R")) return;
@@ -58,18 +61,13 @@ export async function chown(self: Self): Promise<number> {
   const isGroup = baseName(self.argv[0] ?? "") === "chgrp";
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "RhLHPcvf");
   const [owner, ...names] = rest;
-  if (unknown !== undefined || owner === undefined || names.length === 0) {
-    return usage(
-      self,
-      `usage: ${isGroup ? "chgrp" : "chown"} [-RhLHPcvf]... ${isGroup ? "GROUP" : "USER[:[GRP]]"} FILE...`,
-    );
-  }
+  if (unknown !== undefined || owner === undefined || names.length === 0) return usage(self, unknown);
   const { fs } = self.machine;
   const [, user = "", group = ""] = isGroup ? ["", "", owner] : (/^([^:.]*)(?:[:.](.*))?$/.exec(owner) ?? []);
   const uid = user === "" ? undefined : userIdOf(fs, user);
   const gid = group === "" ? undefined : groupIdOf(fs, group);
-  if (user !== "" && uid === undefined) return usage(self, `unknown user ${user}`);
-  if (group !== "" && gid === undefined) return usage(self, `unknown group ${group}`);
+  if (user !== "" && uid === undefined) return fail(self, `unknown user ${user}`);
+  if (group !== "" && gid === undefined) return fail(self, `unknown group ${group}`);
   const followLast = !options.has("h") && !options.has("R");
   return eachFile(self, names, options, (path) => fs.chown(path, defined({ uid, gid }), followLast));
 }
@@ -90,21 +88,32 @@ export function typeAndMode({ type, mode }: FileStat): string {
 
 /** `stat [-L] [-c FORMAT] FILE...`. Differs: one device; access and change times are the modification time. */
 export async function stat(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "Ltc:");
-  if (unknown !== undefined || rest.length === 0) return usage(self, "usage: stat [-lt] [-c FMT] FILE...");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "Lltfc:");
+  if (unknown !== undefined || rest.length === 0) return usage(self, unknown);
   const { fs } = self.machine;
   const names = new AccountNames(fs);
   let code = 0;
   for (const name of rest) {
     const path = resolvePath(self.cwd, name);
     try {
+      if (options.has("f")) {
+        await print(
+          self,
+          `${ofFileSystem(fs, path, name, options.get("c") ?? (options.has("t") ? TERSE_SYSTEM : LONG_SYSTEM))}\n`,
+        );
+        continue;
+      }
       const found = options.has("L") ? fs.stat(path) : fs.lstat(path);
       const file: NamedFile = { ...found, name, target: found.type === "symlink" ? fs.readlink(path) : undefined };
-      await print(self, `${formatted(names, options.get("c") ?? LONG_FORMAT, file)}\n`);
+      await print(
+        self,
+        `${formatted(names, options.get("c") ?? (options.has("t") ? TERSE_FORMAT : LONG_FORMAT), file)}\n`,
+      );
     } catch (error) {
       if (!(error instanceof FsError)) throw error;
       code = 1;
-      await complain(self, `can't stat '${name}': ${errorText(error)}`);
+      const what = options.has("f") ? "can't read file system information for" : "can't stat";
+      await complain(self, `${what} '${name}': ${errorText(error)}`);
     }
   }
   return code;
@@ -129,6 +138,10 @@ function formatted(names: AccountNames, format: string, file: NamedFile): string
     a: mode.toString(8),
     A: typeAndMode(file),
     b: blocksOf(size),
+    d: 1,
+    D: "1",
+    t: 0,
+    T: 0,
     B: BLOCK_BYTES,
     f: (bits | mode).toString(16),
     F: type === "file" && size === 0 ? "regular empty file" : text,
@@ -144,9 +157,13 @@ function formatted(names: AccountNames, format: string, file: NamedFile): string
     U: names.user(uid) ?? "UNKNOWN",
     "%": "%",
   };
-  const time = { x: timeText(mtimeMs), X: Math.floor(mtimeMs / 1000) };
+  const [text2, seconds] = [timeText(mtimeMs), Math.floor(mtimeMs / 1000)];
+  return filled(format, { ...fields, x: text2, y: text2, z: text2, X: seconds, Y: seconds, Z: seconds });
+}
+
+function filled(format: string, fields: Readonly<Record<string, string | number | undefined>>): string {
   return format.replace(/%([-0]?)(\d*)([a-zA-Z%])/g, (all, flag: string, width: string, letter: string) => {
-    const value = /[xyz]/.test(letter) ? time.x : /[XYZ]/.test(letter) ? time.X : fields[letter];
+    const value = fields[letter];
     if (value === undefined) return all;
     return flag === "-" ? String(value).padEnd(Number(width)) : String(value).padStart(Number(width), flag || " ");
   });
@@ -154,6 +171,39 @@ function formatted(names: AccountNames, format: string, file: NamedFile): string
 
 function blocksOf(size: number): number {
   return Math.ceil(size / IO_BLOCK_BYTES) * (IO_BLOCK_BYTES / BLOCK_BYTES);
+}
+
+const TERSE_FORMAT = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %o";
+const TERSE_SYSTEM = "%n %i %l %t %s %S %b %f %a %c %d";
+const LONG_SYSTEM = `  File: "%n"
+    ID: %-8i Namelen: %-7l Type: %T
+Block size: %-10s
+Blocks: Total: %-10b Free: %-10f Available: %a
+Inodes: Total: %-10c Free: %d`;
+const TMPFS_MAGIC = "1021994";
+const OVERLAY_MAGIC = "794c7630";
+
+/** `stat -f`. Differs: every file system has the number 1 and blocks of 4 KiB. @throws FsError */
+function ofFileSystem(fs: ContainerFs, path: string, name: string, format: string): string {
+  fs.stat(path);
+  const { totalBytes, freeBytes, totalInodes, freeInodes } = fs.space(path);
+  const [type, text] = fs.isTmpfs(path) ? [TMPFS_MAGIC, "tmpfs"] : [OVERLAY_MAGIC, "UNKNOWN"];
+  const blocks = (bytes: number) => Math.floor(bytes / IO_BLOCK_BYTES);
+  return filled(format, {
+    n: name,
+    i: 1,
+    l: 255,
+    t: type,
+    T: text,
+    s: IO_BLOCK_BYTES,
+    S: IO_BLOCK_BYTES,
+    b: blocks(totalBytes),
+    f: blocks(freeBytes),
+    a: blocks(freeBytes),
+    c: totalInodes,
+    d: freeInodes,
+    "%": "%",
+  });
 }
 
 /** busybox's default, from print_stat in coreutils/stat.c. */

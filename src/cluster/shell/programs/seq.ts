@@ -1,5 +1,5 @@
 import type { Self } from "../process/process.js";
-import { parseArgs, print, usage } from "./console.js";
+import { fail, parseArgs, print, usage } from "./console.js";
 
 const PIECE_LENGTH = 4096;
 const UNITS_PER_PIECE = 8;
@@ -16,11 +16,11 @@ export async function seq(self: Self): Promise<number> {
   const { options, unknown } = parseArgs(at < 0 ? self.argv.slice(1) : self.argv.slice(1, at + 1), "ws:");
   const texts = at < 0 ? [] : self.argv.slice(at + 1);
   if (unknown !== undefined) return usage(self, unknown);
-  if (texts.length === 0 || texts.length > 3) return usage(self, "usage: seq [FIRST [STEP]] LAST");
+  if (texts.length === 0 || texts.length > 3) return usage(self);
   const wrong = texts.find((text) => !Number.isFinite(Number(text === "" ? "x" : text)));
-  if (wrong !== undefined) return usage(self, `invalid number '${wrong}'`);
+  if (wrong !== undefined) return fail(self, `invalid number '${wrong}'`);
   const [first, step, last] = [texts.length > 1 ? texts[0] : "1", texts.length === 3 ? texts[1] : "1", texts.at(-1)];
-  if (Number(step) === 0) return usage(self, "the step must not be 0");
+  if (Number(step) === 0) return fail(self, "the step must not be 0");
   const values = [first, step, last].map((text) => text ?? "");
   if (values.every((text) => Number.isSafeInteger(Number(text)))) return printAll(self, options, safeIntegers(values));
   if (values.every((text) => Number.isInteger(Number(text)) && !text.includes("."))) {

@@ -22,8 +22,7 @@ export async function stress(self: Self): Promise<number> {
   const cores = Number(option("--cpu", "-cpus") ?? 0);
   const workers = total === undefined ? Number(option("--vm") ?? 0) : 1;
   const size = /^(\d+)([KMG]?)[Bi]?$/i.exec(total ?? option("--vm-bytes") ?? "256M");
-  if (![cores, workers].every((one) => Number.isInteger(one) && one >= 0) || size === null)
-    return usage(self, "usage: stress --cpu N --vm N --vm-bytes 250M");
+  if (![cores, workers].every((one) => Number.isInteger(one) && one >= 0) || size === null) return usage(self);
   await print(self, `stress: info: [${self.pid}] dispatching hogs: ${cores} cpu, 0 io, ${workers} vm, 0 hdd\n`);
   const bytes = workers * Number(size[1]) * (UNITS[(size[2] ?? "").toUpperCase()] ?? 1);
   for (let step = 0; step < STEPS || cores > 0; step++) {

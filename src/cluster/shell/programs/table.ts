@@ -1,19 +1,26 @@
-import type { Program } from "../process/process.js";
+import { baseName } from "../fs/paths.js";
+import type { Program, Self } from "../process/process.js";
+import { helpText, usageOf } from "../synopses.js";
 import { cat } from "./bytes/cat.js";
-import { usage } from "./console.js";
+import { tr } from "./bytes/tr.js";
+import { fail, parseArgs, print, usage, warn } from "./console.js";
 import { date } from "./date.js";
-import { ls, mkdir, rm, rmdir, touch } from "./files.js";
+import { ls } from "./files/ls.js";
+import { ln, mv } from "./files/move.js";
+import { tail } from "./files/tail.js";
+import { makeSpecial, mkdir, rm, rmdir, touch, truncate, unlink } from "./files.js";
 import { brctl, ipcs, nnp, sysctl } from "./kernel.js";
-import { df, free, mount, uptime } from "./machine.js";
+import { df, free, mount, mountpoint, umount, uptime } from "./machine.js";
 import { basename, dirname, mktemp, realpath } from "./names.js";
 import { ifconfig, ip, netstat, route } from "./net/interfaces.js";
 import { chmod, chown, stat } from "./owners.js";
-import { killall, nohup, pgrep, pidof } from "./processes.js";
+import { kill, killall, pgrep, pidof } from "./processes/by-name.js";
+import * as control from "./processes/control.js";
+import { ps, top } from "./processes/list.js";
 import { seq } from "./seq.js";
 import * as standIns from "./stand-ins.js";
 import * as system from "./system.js";
-import { echo, head, tail, tee, wc, yes } from "./text.js";
-import { tr } from "./tr.js";
+import { echo, head, tee, wc, yes } from "./text.js";
 import { xargs } from "./xargs.js";
 
 /** The shell and its dependencies are loaded when it first runs. */
@@ -26,7 +33,32 @@ const gzip: Program = async (self) => (await import("./bytes/zip.js")).gzip(self
 const pager: Program = async (self) => (await import("./files/pager.js")).pager(self);
 const clear: Program = async (self) => (await import("./stty.js")).clear(self);
 
+/** Refuses options and operands that the program does not have. */
+function checked(program: Program, spec: string, maxOperands: number): Program {
+  return async (self) => {
+    const { rest, unknown } = parseArgs(self.argv.slice(1), spec);
+    return unknown !== undefined || rest.length > maxOperands ? usage(self, unknown) : program(self);
+  };
+}
+
+/** `busybox [PROGRAM [ARG...]]`, `busybox --list`. */
+const busybox: Program = async (self) => {
+  const [name = "", ...args] = self.argv.slice(1);
+  const names = [...APPLETS.keys()].sort();
+  const list = names.map((one) => `${one}\n`).join("");
+  if (name === "--list") return print(self, list).then(() => 0);
+  if (name === "" || name === "--help") return print(self, helpText(names)).then(() => 0);
+  const program = findProgram(APPLETS.get(name) ?? "");
+  if (program !== undefined) {
+    self.become([name, ...args]);
+    return program({ ...self, argv: [name, ...args] });
+  }
+  await warn(self, `${name}: applet not found\n`);
+  return 127;
+};
+
 const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
+  ["busybox", busybox],
   ["sh", shell],
   ["utility", utility],
   ["builtin", builtin],
@@ -56,8 +88,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["entrypoint", system.entrypoint],
   ["gosu", system.gosu],
   ["pause", system.pause],
-  ["true", system.succeed],
-  ["false", system.fail],
+  ["true", async () => 0],
+  ["false", async () => 1],
   ["echo", echo],
   ["cat", cat],
   ["head", head],
@@ -66,34 +98,41 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["tee", tee],
   ["tr", tr],
   ["xargs", xargs],
-  ["vi", (self) => usage(self, "kubelab has no screen editor: use sed -i, or kubectl cp")],
+  ["vi", (self) => fail(self, "kubelab has no screen editor: use sed -i, or kubectl cp")],
   ["wc", wc],
   ["seq", seq],
   ["sleep", system.sleep],
   ["env", system.env],
   ["printenv", system.printenv],
-  ["timeout", system.timeout],
+  ["timeout", control.timeout],
   ["ls", ls],
   ["mkdir", mkdir],
   ["rmdir", rmdir],
   ["rm", rm],
+  ["mv", mv],
+  ["ln", ln],
+  ["unlink", checked(unlink, "", 1)],
+  ["truncate", truncate],
+  ["mkfifo", makeSpecial],
+  ["mknod", makeSpecial],
+  ["sync", async () => 0],
   ["touch", touch],
   ["basename", basename],
   ["dirname", dirname],
   ["pwd", system.pwd],
   ["hostname", system.hostname],
-  ["whoami", system.whoami],
+  ["whoami", checked(system.whoami, "", 0)],
   ["id", system.id],
   ["groups", system.id],
   ["stat", stat],
   ["chmod", chmod],
   ["chown", chown],
   ["chgrp", chown],
-  ["uname", system.uname],
+  ["uname", checked(system.uname, "asnrvmpio", 0)],
   ["nproc", system.nproc],
-  ["ps", system.ps],
-  ["top", system.top],
-  ["kill", system.kill],
+  ["ps", ps],
+  ["top", top],
+  ["kill", kill],
   ["which", system.which],
   ["hexdump", async (self) => (await import("./bytes/dump.js")).hexdump(self)],
   ["od", async (self) => (await import("./bytes/dump.js")).od(self)],
@@ -107,12 +146,15 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["brctl", brctl],
   ["ipcs", ipcs],
   ["pgrep", pgrep],
+  ["pkill", pgrep],
   ["mktemp", mktemp],
   ["realpath", realpath],
   ["mount", mount],
+  ["umount", umount],
+  ["mountpoint", mountpoint],
   ["df", df],
   ["free", free],
-  ["uptime", uptime],
+  ["uptime", checked(uptime, "", 0)],
   ["ifconfig", ifconfig],
   ["route", route],
   ["netstat", netstat],
@@ -120,26 +162,40 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["cp", async (self) => (await import("./files/cp.js")).cp(self)],
   ["less", pager],
   ["more", pager],
-  ["watch", system.watch],
+  ["watch", control.watch],
   ["diff", async (self) => (await import("./files/diff.js")).diff(self)],
   ["du", async (self) => (await import("./files/du.js")).du(self)],
   ["uniq", async (self) => (await import("./files/uniq.js")).uniq(self)],
   ["killall", killall],
   ["pidof", pidof],
-  ["nohup", nohup],
+  ["nohup", control.nohup],
+  ["time", control.time],
+  ["setsid", control.setsid],
+  ["su", control.su],
+  ["chroot", control.chroot],
+  ["nsenter", control.nsenter],
   ["sysctl", sysctl],
   ["date", date],
   ["dd", async (self) => (await import("./bytes/dd.js")).dd(self)],
   ["tar", async (self) => (await import("./tar/tar.js")).tar(self)],
   ["stty", async (self) => (await import("./stty.js")).stty(self)],
-  ["tty", async (self) => (await import("./stty.js")).tty(self)],
-  ["clear", clear],
-  ["reset", clear],
+  ["tty", checked(async (self) => (await import("./stty.js")).tty(self), "s", 9)],
+  ["clear", checked(clear, "", 0)],
+  ["reset", checked(clear, "", 0)],
 ]);
 
-/** The program of an executable file in an image. */
+/** The program of an executable file in an image. `--help` alone prints the usage of a program of busybox. */
 export function findProgram(name: string): Program | undefined {
-  return PROGRAMS.get(name);
+  const program = PROGRAMS.get(name);
+  if (program === undefined) return undefined;
+  return (self) => (self.argv.length === 2 && self.argv[1] === "--help" ? help(self, program) : program(self));
+}
+
+async function help(self: Self, program: Program): Promise<number> {
+  const known = usageOf(baseName(self.argv[0] ?? ""));
+  if (known === undefined) return program(self);
+  await warn(self, known.text);
+  return 0;
 }
 
 /** Programs that no busybox has, or under another name. */
@@ -157,7 +213,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["test", "builtin"],
   ["[", "builtin"],
   ["printf", "builtin"],
-  ...["awk comm cut egrep expr fgrep fold grep ln mv nl paste", "readlink rev sed sort split strings tac tree"]
+  ...["awk comm cut egrep expr fgrep fold grep nl paste", "readlink rev sed sort split strings tac tree"]
     .join(" ")
     .split(" ")
     .map((name): [string, string] => [name, "utility"]),

@@ -1,5 +1,6 @@
 import type { FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
+import { usageOf } from "../synopses.js";
 
 /**
  * What a command of just-bash prints about a failed file operation, in the words of busybox. just-bash prints errors of
@@ -21,7 +22,7 @@ export function busyboxErrors(
     if (code !== undefined) {
       const at = left.findIndex((error) => error.code === code);
       const [error] = at < 0 ? [] : left.splice(at, 1);
-      return error === undefined ? line : `${program}: ${subjectOf(program, line, nameOf(error.path))}: ${error.text}`;
+      return error === undefined ? line : `${program}: ${nameOf(error.path)}: ${error.text}`;
     }
     const [, missing = ""] = /^\w+: (.+): No such file or directory$/.exec(line) ?? [];
     const hidden = left.find((error) => error.code !== "ENOENT" && error.path === resolvePath(cwd, missing));
@@ -30,9 +31,61 @@ export function busyboxErrors(
   return stderr.split("\n").map(lineOf).join("\n");
 }
 
-/** `can't create '/etc/x'` */
-function subjectOf(program: string, line: string, name: string): string {
-  const [, source] = /cannot \w+ '([^']*)'/.exec(line) ?? [];
-  if (program === "mv") return `can't rename '${source ?? name}'`;
-  return name;
+type Words = readonly [pattern: RegExp, words: string | undefined];
+
+/** Lines of just-bash about wrong arguments, without the program's name, and busybox's; undefined: only the usage. */
+const REFUSALS: Readonly<Record<string, readonly Words[]>> = {
+  __proto__: null as never,
+  awk: [
+    [/^missing program$/, undefined],
+    [
+      /^(?:Expected|Unexpected|unexpected|Unterminated|Invalid character) .* at line (\d+):\d+$/,
+      "cmd. line:$1: Unexpected token",
+    ],
+  ],
+  comm: [[/^missing operand.*$/, undefined]],
+  cut: [
+    [/^you must specify a list of bytes, characters, or fields$/, "expected a list of bytes, characters, or fields"],
+  ],
+  expr: [[/^missing operand$/, "too few arguments"]],
+  grep: [
+    [/^missing pattern$/, undefined],
+    [/^invalid regular expression: (.*)$/, "bad regex '$1'"],
+  ],
+  diff: [[/^missing operand$/, undefined]],
+  readlink: [[/^missing operand$/, undefined]],
+  sed: [
+    [/^no script specified$/, undefined],
+    [/^invalid command: unterminated substitution pattern$/, "unmatched '/'"],
+    [/^unknown command: (.).*$/, "unsupported command $1"],
+  ],
+};
+
+/** What follows an unknown option is the usage. */
+const OPTION = /^(?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.')$/;
+
+/**
+ * The refusal of wrong arguments in the words of busybox, with its usage.
+ * @returns undefined if the text is none
+ */
+export function busyboxRefusal(
+  stderr: string,
+  name: string,
+): { readonly text: string; readonly exitCode: number | undefined } | undefined {
+  const program = /^[ef]grep$/.test(name) ? "grep" : name;
+  // just-bash's egrep is grep.
+  const [line = "", ...more] = stderr
+    .trimEnd()
+    .replace(/^grep: /, `${program === "grep" ? name : "grep"}: `)
+    .split("\n");
+  if (more.length > 0 || !line.startsWith(`${name}: `)) return undefined;
+  const problem = line.slice(name.length + 2);
+  const usage = usageOf(name);
+  if (OPTION.test(problem) && usage !== undefined) return { text: `${line}\n${usage.text}`, exitCode: usage.code };
+  for (const [pattern, words] of REFUSALS[program] ?? []) {
+    if (!pattern.test(problem)) continue;
+    if (words !== undefined) return { text: `${name}: ${problem.replace(pattern, words)}\n`, exitCode: undefined };
+    return usage === undefined ? undefined : { text: usage.text, exitCode: usage.code };
+  }
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Self } from "../../process/process.js";
 import { readAll } from "../../streams.js";
-import { complain, parseArgs, print, usage } from "../console.js";
+import { complain, fail, parseArgs, print, usage } from "../console.js";
 import { forEachInput } from "../text.js";
 
 const LINE_WIDTH = 76;
@@ -10,7 +10,7 @@ export async function base64(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "dw:");
   if (unknown !== undefined) return usage(self, unknown);
   const width = Number(options.get("w") ?? LINE_WIDTH);
-  if (!Number.isInteger(width)) return usage(self, `invalid number '${options.get("w")}'`);
+  if (!Number.isInteger(width)) return fail(self, `invalid number '${options.get("w")}'`);
   let code = 0;
   const opened = await forEachInput(self, rest.slice(0, 1), async (source) => {
     const bytes = await readAll(source, self.signal, self);

@@ -9,8 +9,7 @@ import { complain, parseArgs, print, usage } from "../console.js";
 export async function cmp(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "lsn:");
   const [first, second = "-"] = rest;
-  if (unknown !== undefined || first === undefined)
-    return usage(self, unknown ?? "usage: cmp [-ls] [-n NUM] FILE1 [FILE2]");
+  if (unknown !== undefined || first === undefined) return usage(self, unknown);
   const isQuiet = options.has("s");
   const sides: (() => Promise<number> | number)[] = [];
   for (const name of [first, second]) {

@@ -3,7 +3,7 @@ import { openForReading, openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import { type ByteSink, type ByteSource, unitsOf } from "../../streams.js";
-import { complain, usage } from "../console.js";
+import { complain, fail } from "../console.js";
 
 const OPERANDS = new Set(["if", "of", "bs", "count", "skip", "seek", "conv", "status"]);
 const DEFAULT_BLOCK_BYTES = 512;
@@ -41,7 +41,7 @@ export async function dd(self: Self): Promise<number> {
   try {
     await copy.run();
   } catch (error) {
-    if (error instanceof OperandError) return usage(self, error.message);
+    if (error instanceof OperandError) return fail(self, error.message);
     if (!(error instanceof FsError)) throw error;
     await complain(self, `error writing '${copy.operands.get("of") ?? "standard output"}': ${errorText(error)}`);
     code = 1;

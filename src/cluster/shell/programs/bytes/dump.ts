@@ -1,5 +1,5 @@
 import type { Self } from "../../process/process.js";
-import { parseArgs, print, usage } from "../console.js";
+import { fail, parseArgs, print, usage } from "../console.js";
 import { forEachInput } from "../text.js";
 
 /** How a field of a row is written. */
@@ -42,7 +42,7 @@ export async function od(self: Self): Promise<number> {
   const old = Object.entries(OLD_OPTIONS).find(([letter]) => options.has(letter))?.[1];
   const type = options.get("t") ?? old ?? "o2";
   const format = type === "c" ? CHARACTERS : numbers(type.charAt(0), Number(type.slice(1) || 4));
-  if (format === undefined) return usage(self, `invalid type string '${type}'`);
+  if (format === undefined) return fail(self, `invalid type string '${type}'`);
   const [digits, radix] = { d: [7, 10], x: [6, 16], n: [0, 0] }[options.get("A") ?? ""] ?? [7, 8];
   const address = (at: number) => (radix === 0 ? "" : at.toString(radix).padStart(digits ?? 0, "0"));
   const [skip, most, rowBytes] = [options.get("j"), options.get("N"), Number(options.get("w") ?? 16)];

@@ -1,5 +1,5 @@
-import type { Self } from "../process/process.js";
-import { parseArgs, usage } from "./console.js";
+import type { Self } from "../../process/process.js";
+import { fail, parseArgs, usage } from "../console.js";
 
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 const byChar = (pattern: RegExp) => BYTES.filter((byte) => byte < 0x80 && pattern.test(String.fromCharCode(byte)));
@@ -40,8 +40,8 @@ export async function tr(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+cCds");
   if (unknown !== undefined) return usage(self, unknown);
   const [text, text2] = rest;
-  if (text === undefined) return usage(self, "missing operand");
-  if (text2 === "") return usage(self, "STRING2 cannot be empty");
+  if (text === undefined) return usage(self);
+  if (text2 === "") return fail(self, "STRING2 cannot be empty");
   const deletes = options.has("d");
   const first = options.has("c") || options.has("C") ? complement(expandSet(text)) : expandSet(text);
   const second = text2 === undefined ? undefined : expandSet(text2);

@@ -8,8 +8,7 @@ import { complain, parseArgs, print, usage } from "../console.js";
 export async function cp(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "arRdPLHpfnuTvt:");
   const [target, ...names] = options.has("t") ? [options.get("t"), ...rest] : [rest.at(-1), ...rest.slice(0, -1)];
-  if (unknown !== undefined || target === undefined || names.length === 0)
-    return usage(self, unknown ?? "usage: cp [-arPLHpfinlsTu] SOURCE DEST");
+  if (unknown !== undefined || target === undefined || names.length === 0) return usage(self, unknown);
   const { fs } = self.machine;
   const has = (letters: string) => [...letters].some((letter) => options.has(letter));
   const copyOptions = {

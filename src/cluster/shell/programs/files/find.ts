@@ -6,7 +6,7 @@ import { runUtility } from "../../language/utilities.js";
 import { AccountNames, groupIdOf, userIdOf } from "../../process/accounts.js";
 import { exitCodeOf, type Self } from "../../process/process.js";
 import { BytesSource, CollectingSink } from "../../streams.js";
-import { usage } from "../console.js";
+import { fail } from "../console.js";
 import { startChild } from "../system.js";
 
 /** just-bash compares the nine lowest bits of a mode. */
@@ -32,7 +32,7 @@ interface Plan {
 export async function find(self: Self): Promise<number> {
   const { fs } = self.machine;
   const plan = planOf(self);
-  if (typeof plan === "string") return usage(self, plan);
+  if (typeof plan === "string") return fail(self, plan);
   const { args, tests, commands } = plan;
   const seen = (stat: FileStat): FileStat =>
     tests.length === 0

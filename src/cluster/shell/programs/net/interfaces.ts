@@ -2,7 +2,7 @@ import { baseName } from "../../fs/paths.js";
 import { ANY, type SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { isProcess } from "../../process/process-table.js";
-import { complain, parseArgs, print, usage } from "../console.js";
+import { complain, fail, parseArgs, print, usage } from "../console.js";
 import { mayAdministerNetwork } from "../kernel.js";
 
 /** Programs that show a pod's network, as busybox prints it. Differs: packets are not counted, so no line shows them. */
@@ -132,7 +132,7 @@ export async function ip(self: Self): Promise<number> {
     await print(self, `default via ${inSubnet(address, 1)} dev eth0 \n${own}\n`);
     return 0;
   }
-  if (!/^(a|addr|address|l|link)$/.test(object)) return usage(self, `OBJECT "${object}" is not supported here`);
+  if (!/^(a|addr|address|l|link)$/.test(object)) return fail(self, `OBJECT "${object}" is not supported here`);
   const lines = [
     "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue qlen 1000",
     "    inet 127.0.0.1/8 scope host lo",

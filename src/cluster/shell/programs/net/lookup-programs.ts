@@ -3,7 +3,7 @@ import { deadline } from "../../net/deadline.js";
 import { lookUpHost } from "../../net/resolver.js";
 import { effectiveCapabilities } from "../../process/confinement.js";
 import type { Self } from "../../process/process.js";
-import { complain, print } from "../console.js";
+import { complain, print, usage } from "../console.js";
 import { parseOptions } from "./options.js";
 
 /** `getent hosts|ahosts NAME...`: the addresses that the container's programs find for a name. Other databases are empty. */
@@ -39,10 +39,7 @@ const DEFAULT_WAIT_MS = 10_000;
 export async function ping(self: Self): Promise<number> {
   const options = parseOptions(self.argv.slice(1), PING_OPTIONS);
   const [host] = options.rest;
-  if (options.problem !== undefined || host === undefined) {
-    await self.stderr.write(Buffer.from("Usage: ping [-c COUNT] [-i SECS] [-W SECS] [-w SECS] HOST\n"), self.signal);
-    return 1;
-  }
+  if (options.problem !== undefined || host === undefined) return usage(self, options.problem);
   const [ip] = await lookUpHost(self, host);
   if (ip === undefined) {
     await self.stderr.write(Buffer.from(`ping: bad address '${host}'\n`), self.signal);

@@ -6,7 +6,7 @@ import { lookUpHost } from "../../net/resolver.js";
 import type { Connection, SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { BytesSource } from "../../streams.js";
-import { warn } from "../console.js";
+import { usage, warn } from "../console.js";
 import { untilKilled } from "../system.js";
 import { type NetOptions, parseOptions } from "./options.js";
 
@@ -39,11 +39,8 @@ export async function netcat(self: Self): Promise<number> {
   const isListening = options.has("listen");
   const port = Number(options.text("port") ?? rest.at(-1));
   const isComplete = isListening ? rest.length <= 2 : rest.length === 2;
-  if (problem !== undefined || !isComplete || !Number.isInteger(port) || port < 1 || port > 65_535) {
-    const usage = "Usage: nc [-zvun] [-w SEC] HOST PORT  or  nc -l [-kvu] [-p PORT] [-e PROG]\n";
-    await warn(self, problem === undefined ? usage : `nc: ${problem}\n${usage}`);
-    return 1;
-  }
+  if (problem !== undefined || !isComplete || !Number.isInteger(port) || port < 1 || port > 65_535)
+    return usage(self, problem);
   if (isListening) return options.has("udp") ? serveUdp(self, port) : serve(self, options, port);
   const [host = ""] = rest;
   using limit = deadline(self.machine.clock, options.milliseconds("timeout"), self.signal);

@@ -3,7 +3,7 @@ import type { Answer, RecordType } from "dns-packet";
 import { readResolvConf } from "../../net/resolv-conf.js";
 import { ask, reverseName, search } from "../../net/resolver.js";
 import type { Self } from "../../process/process.js";
-import { print } from "../console.js";
+import { fail, print, usage } from "../console.js";
 import { recordText } from "./dns-text.js";
 
 const TYPES: Readonly<Record<string, RecordType>> = {
@@ -29,9 +29,7 @@ export async function nslookup(self: Self): Promise<number> {
   const type = typeText === undefined ? undefined : TYPES[typeText.toLowerCase()];
   const [host, server] = args.filter((arg) => !arg.startsWith("-"));
   if (host === undefined || (typeText !== undefined && type === undefined)) {
-    const why = host === undefined ? "" : `nslookup: invalid query type "${typeText}"\n`;
-    await self.stderr.write(Buffer.from(`${why}Usage: nslookup [-type=TYPE] HOST [DNS_SERVER]\n`), self.signal);
-    return 1;
+    return host === undefined ? usage(self) : fail(self, `invalid query type "${typeText}"`);
   }
   const nameserver = server ?? readResolvConf(self).nameservers[0] ?? "127.0.0.1";
   const options = { nameservers: [nameserver] };

@@ -10,7 +10,7 @@ import { lookUpHost } from "../../net/resolver.js";
 import { connectTls } from "../../net/tls.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { Self } from "../../process/process.js";
-import { warn } from "../console.js";
+import { usage, warn } from "../console.js";
 import { type NetOptions, type OptionTable, parseOptions } from "./options.js";
 import { hostHeader, parseTarget, redirected, type Target } from "./url.js";
 
@@ -43,14 +43,7 @@ class WgetError extends Error {
 export async function wget(self: Self): Promise<number> {
   const options = parseOptions(self.argv.slice(1), OPTIONS);
   const [url] = options.rest;
-  if (options.problem !== undefined || url === undefined) {
-    const problem = options.problem === undefined ? "" : `wget: ${options.problem}\n`;
-    await warn(
-      self,
-      `${problem}Usage: wget [-cqS] [--spider] [-O FILE] [--header STR] [--post-data STR] [-T SEC] URL...\n`,
-    );
-    return 1;
-  }
+  if (options.problem !== undefined || url === undefined) return usage(self, options.problem);
   try {
     for (const one of options.rest) await fetchUrl(self, options, one);
     return 0;

@@ -5,7 +5,7 @@ import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import { type ByteSink, unitsOf } from "../../streams.js";
 import { piecesOf, through, ZipError } from "../bytes/zip.js";
-import { complain, usage } from "../console.js";
+import { complain, fail } from "../console.js";
 import { archive } from "./create.js";
 import { extract, tarError } from "./extract.js";
 import { parseTarOptions } from "./options.js";
@@ -18,7 +18,7 @@ import { TarError, type TarRun } from "./tar-run.js";
  */
 export async function tar(self: Self): Promise<number> {
   const options = parseTarOptions(self.argv.slice(1));
-  if (typeof options === "string") return usage(self, options);
+  if (typeof options === "string") return fail(self, options);
   let code = 0;
   const names = options.mode === "create" && options.file === "-" ? self.stderr : self.stdout;
   const run: TarRun = {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { onAbort } from "../../../../util/async/abort.js";
 import { bindErrorText, listenTcp } from "../../net/listen.js";
 import type { Program, Self } from "../../process/process.js";
-import { parseArgs, print, usage, warn } from "../console.js";
+import { fail, parseArgs, print, usage, warn } from "../console.js";
 import { untilKilled } from "../system.js";
 import { serveHttp } from "./http-server.js";
 import { findStaticFile } from "./static-files.js";
@@ -18,8 +18,7 @@ const ERRORS = {
  */
 export async function busyboxHttpd(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "fvip:h:c:u:r:d:e:m:");
-  if (unknown !== undefined || rest.length > 0)
-    return usage(self, unknown ?? "usage: httpd [-fv] [-p [IP:]PORT] [-h HOME]");
+  if (unknown !== undefined || rest.length > 0) return usage(self, unknown);
   const encoded = options.get("d");
   if (encoded !== undefined) {
     await print(self, decodeURIComponent(encoded.replaceAll("+", " ")));
@@ -27,14 +26,14 @@ export async function busyboxHttpd(self: Self): Promise<number> {
   }
   const { fs } = self.machine;
   const home = options.get("h") ?? self.cwd;
-  if (!fs.exists(home)) return usage(self, `can't change directory to '${home}': No such file or directory`);
+  if (!fs.exists(home)) return fail(self, `can't change directory to '${home}': No such file or directory`);
   const [, address, port] = /^(?:(.*):)?(\d+)$/.exec(options.get("p") ?? "80") ?? [];
   const run: Program = async (process) => {
     const server = serveHttp(process, (request, response) =>
       answer(process, home, options.has("v"), request, response),
     );
     const listening = listenTcp(process, Number(port), server.listener, address);
-    if (typeof listening === "string") return usage(process, `bind: ${bindErrorText(listening)}`);
+    if (typeof listening === "string") return fail(process, `bind: ${bindErrorText(listening)}`);
     onAbort(process.signal, () => server.close());
     return untilKilled(process);
   };

@@ -7,7 +7,7 @@ import type { Listener } from "../../process/ports.js";
 import type { ProcessUser, Self } from "../../process/process.js";
 import { sendSignal } from "../../process/process-table.js";
 import { SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM } from "../../process/signals.js";
-import { print, usage, warn } from "../console.js";
+import { fail, print, warn } from "../console.js";
 import { formatDate } from "../date.js";
 import { untilSignal } from "../system.js";
 import { serveHttp } from "./http-server.js";
@@ -43,20 +43,20 @@ export async function nginx(self: Self): Promise<number> {
   const account = user.uid === 0 ? accountOf(fs, name) : undefined;
   // An image for other users than root names folders that they can write.
   const problem = config.includes("_temp_path") ? undefined : makeCaches(self, account?.uid);
-  if (problem !== undefined) return usage(self, problem);
+  if (problem !== undefined) return fail(self, problem);
   const server = serveHttp(self, (request, response) => answer(self, site, request, response));
   const listens = new Set<string>();
   const bindProblem = openSockets(self, site, listens, server.listener);
-  if (bindProblem !== undefined) return usage(self, bindProblem);
+  if (bindProblem !== undefined) return fail(self, bindProblem);
   onAbort(self.signal, () => server.close());
   const pidProblem = writePid(self, pidFile);
-  if (pidProblem !== undefined) return usage(self, pidProblem);
+  if (pidProblem !== undefined) return fail(self, pidProblem);
   await notice(self, "start worker processes");
   keepWorker(self, account).catch(() => {}); // the process has ended
   self.onSignal(SIGHUP, () => {
     site = readSite(self);
     const problem = openSockets(self, site, listens, server.listener);
-    const lines = problem === undefined ? notice(self, "signal 1 received, reconfiguring") : usage(self, problem);
+    const lines = problem === undefined ? notice(self, "signal 1 received, reconfiguring") : fail(self, problem);
     lines.catch(() => {}); // the process has ended
   });
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
@@ -129,14 +129,14 @@ async function answerOption(self: Self, option: string, pidFile: string): Promis
     await warn(self, `nginx version: nginx/${self.env["NGINX_VERSION"] ?? "1.25.3"}\n`);
     return 0;
   }
-  if (/^-[tT]/.test(option)) return usage(self, "kubelab cannot test a configuration");
+  if (/^-[tT]/.test(option)) return fail(self, "kubelab cannot test a configuration");
   const word = option.slice(2) || (self.argv.at(self.argv.indexOf(option) + 1) ?? "");
   const signal = SIGNALS.get(word);
-  if (signal === undefined) return usage(self, `invalid option: "-s ${word}"`);
+  if (signal === undefined) return fail(self, `invalid option: "-s ${word}"`);
   const pid = fs.exists(pidFile) ? fs.readFile(pidFile).toString().trim() : "";
-  if (pid === "") return usage(self, `[error] invalid PID number "" in "${pidFile}"`);
+  if (pid === "") return fail(self, `[error] invalid PID number "" in "${pidFile}"`);
   const problem = sendSignal(self.machine, pid, signal);
-  return problem === undefined ? 0 : usage(self, `[alert] kill(${pid}, ${signal}) failed`);
+  return problem === undefined ? 0 : fail(self, `[alert] kill(${pid}, ${signal}) failed`);
 }
 
 const SIGNALS = new Map([

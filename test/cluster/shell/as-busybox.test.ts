@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { afterEach, beforeAll, test } from "vitest";
+import { usageOf } from "../../../src/cluster/shell/synopses.js";
+import { shortUsage } from "../../support/short-usage.js";
+import { loadPrograms, newFolder, RuntimeLab } from "../runtime/lab.js";
+
+let lab = new RuntimeLab();
+beforeAll(loadPrograms);
+afterEach(() => {
+  lab.stop();
+  lab = new RuntimeLab();
+});
+
+const GONE = "tail: q has been renamed or deleted: No such file or directory\n";
+const REPLACED = "tail: q has been replaced; following end of new file\n";
+
+/** A script, and what busybox 1.35 prints on both streams; `<usage X>` stands for the usage of a program. */
+const ROWS: readonly (readonly [script: string, output: string])[] = [
+  [
+    "ps -Q; ps --help; ps -o",
+    "ps: invalid option -- 'Q'\n<usage ps>\n<usage ps>\nps: option requires an argument -- 'o'\n<usage ps>\n",
+  ],
+  [
+    "uname -Q; uname x; uname -sp; hostname -Q; uptime -Q; nproc -Q; nproc --ignore=99",
+    "uname: invalid option -- 'Q'\n<usage uname>\n<usage uname>\nLinux unknown\nhostname: invalid option -- 'Q'\n<usage hostname>\nuptime: invalid option -- 'Q'\n<usage uptime>\nnproc: invalid option -- 'Q'\n<usage nproc>\n1\n",
+  ],
+  [
+    "id -Q; env -Q; date -Q; whoami x; sleep; sleep x; sleep 1x; sleep -Q",
+    "id: invalid option -- 'Q'\n<usage id>\nenv: invalid option -- 'Q'\n<usage env>\ndate: invalid option -- 'Q'\n<usage date>\n<usage whoami>\n<usage sleep>\nsleep: invalid number 'x'\nsleep: invalid number '1x'\nsleep: invalid number '-Q'\n",
+  ],
+  ["true --help; echo --help; cat --help; ls --help; grep --help", "--help\n<usage cat>\n<usage ls>\n<usage grep>\n"],
+  [
+    "rm; rm -Q; rm nope; rm -f; rm -f nope; mkdir d; rm d; rm -r; rm .; rm -r d/..; ls",
+    "<usage rm>\nrm: invalid option -- 'Q'\n<usage rm>\nrm: can't remove 'nope': No such file or directory\nrm: 'd' is a directory\n<usage rm>\nrm: can't remove '.' or '..'\nrm: can't remove '.' or '..'\nd\n",
+  ],
+  [
+    "mv; mv a; mv -Q; mv nope x; touch a b; mv a b c; mkdir d; mv a b d; ls d; mv d/a d/b; mv d d; mv -v d/b x; mv --nope",
+    "<usage mv>\n<usage mv>\nmv: invalid option -- 'Q'\n<usage mv>\nmv: can't rename 'nope': No such file or directory\nmv: can't rename 'a': No such file or directory\nmv: can't rename 'b': No such file or directory\na\nb\nmv: can't rename 'd': Invalid argument\n'd/b' -> 'x'\nmv: unrecognized option '--nope'\n<usage mv>\n",
+  ],
+  [
+    "mkdir d e; touch x y e/f; mv -n x y; mv -t d x; ls d; mv -T e d; mv y d; mv d y; echo n | mv -i e y; ls",
+    "x\nmv: can't rename 'e': Directory not empty\ny\n",
+  ],
+  [
+    "cp; cp a; cp -Q a b; cp nope x; mkdir d; cp d e; cp a b d",
+    "<usage cp>\n<usage cp>\ncp: invalid option -- 'Q'\n<usage cp>\ncp: can't stat 'nope': No such file or directory\ncp: omitting directory 'd'\ncp: can't stat 'a': No such file or directory\ncp: can't stat 'b': No such file or directory\n",
+  ],
+  [
+    "touch -Q; touch nope/x; mkdir; mkdir -Q; mkdir d; mkdir d; mkdir nope/x; mkdir -m zz x; touch -d zz f; touch -r nope f",
+    "touch: invalid option -- 'Q'\n<usage touch>\ntouch: nope/x: No such file or directory\n<usage mkdir>\nmkdir: invalid option -- 'Q'\n<usage mkdir>\nmkdir: can't create directory 'd': File exists\nmkdir: can't create directory 'nope/x': No such file or directory\nmkdir: invalid mode 'zz'\ntouch: invalid date 'zz'\ntouch: can't stat 'nope': No such file or directory\n",
+  ],
+  [
+    "ln; ln -Q; ln nope x; ln -s a; ln -s a b; ln -s a b; ln -sf c b; readlink b; mkdir d; ln -s ../x d; readlink d/x; touch f; ln f g; ln -v f h; ln -sfn d b; readlink b",
+    "<usage ln>\nln: invalid option -- 'Q'\n<usage ln>\nln: nope: No such file or directory\nln: b: File exists\nc\n../x\n'h' -> 'f'\nd\n",
+  ],
+  [
+    "readlink; readlink -Q; realpath; realpath nope/x; basename; basename -Q; basename a b c; basename /a/b.c .c; basename -a x/y z/w; basename -s .c x/y.c z.c; dirname; dirname a b; dirname /a/b",
+    "<usage readlink>\nreadlink: invalid option -- 'Q'\n<usage readlink>\n<usage realpath>\nrealpath: nope/x: No such file or directory\n<usage basename>\nbasename: invalid option -- 'Q'\n<usage basename>\n<usage basename>\nb\ny\nw\ny\nz\n<usage dirname>\n<usage dirname>\n/a\n",
+  ],
+  [
+    "wc -Q; wc -L /etc/passwd; tee -Q; tr; tr -Q a b; sort -Q; uniq -Q; cut -Q; cut; seq; seq x; expr; expr 1 +; sed; sed -Q; sed s/a; awk; awk -Q; awk '{'",
+    "wc: invalid option -- 'Q'\n<usage wc>\n45 /etc/passwd\ntee: invalid option -- 'Q'\n<usage tee>\n<usage tr>\ntr: invalid option -- 'Q'\n<usage tr>\nsort: invalid option -- 'Q'\n<usage sort>\nuniq: invalid option -- 'Q'\n<usage uniq>\ncut: invalid option -- 'Q'\n<usage cut>\ncut: expected a list of bytes, characters, or fields\n<usage seq>\n<usage seq>\nexpr: too few arguments\nexpr: syntax error\n<usage sed>\nsed: invalid option -- 'Q'\n<usage sed>\nsed: unmatched '/'\n<usage awk>\nawk: invalid option -- 'Q'\n<usage awk>\nawk: cmd. line:1: Unexpected token\n",
+  ],
+  [
+    "mkdir -p a/b/c; rmdir -p a/b/c; rmdir a; touch f; rmdir f; rmdir; mkdir -p x/y; rmdir x; rmdir -Q x; rmdir --ignore-fail-on-non-empty x; echo $?",
+    "rmdir: 'a': No such file or directory\nrmdir: 'f': Not a directory\n<usage rmdir>\nrmdir: 'x': Directory not empty\nrmdir: invalid option -- 'Q'\n<usage rmdir>\n0\n",
+  ],
+  [
+    "tail -n x f; tail -c x f; head -n x f; tail -Q; tail nope; tail -n; head -c; tail -s x f",
+    "tail: invalid number 'x'\ntail: invalid number 'x'\nhead: invalid number 'x'\ntail: invalid option -- 'Q'\n<usage tail>\ntail: can't open 'nope': No such file or directory\ntail: no files\ntail: option requires an argument -- 'n'\n<usage tail>\nhead: option requires an argument -- 'c'\n<usage head>\ntail: invalid number 'x'\n",
+  ],
+  [
+    "kill -l 9; kill -l TERM; kill -l | head -2; kill -l | tail -3; killall; killall nope; killall -Q x; /bin/kill; /bin/kill -x 1; kill x; kill -QQ 1; kill 9999",
+    "KILL\n15\n 1) HUP\n 2) INT\n29) POLL\n30) PWR\n31) SYS\nkillall: you need to specify whom to kill\nkillall: nope: no process killed\nkillall: bad signal name 'Q'\nkill: you need to specify whom to kill\nkill: bad signal name 'x'\nsh: invalid number 'x'\nsh: bad signal name 'QQ'\nsh: can't kill pid 9999: No such process\n",
+  ],
+  [
+    "timeout; timeout 1; timeout x true; timeout -s QQ 1 true; timeout 1 nope; setsid; chroot; chroot /nope; chroot / basename /a/b; nsenter -t 77 -n true",
+    "<usage timeout>\n<usage timeout>\ntimeout: invalid number 'x'\ntimeout: unknown signal 'QQ'\ntimeout: can't execute 'nope': No such file or directory\n<usage setsid>\n<usage chroot>\nchroot: can't change root directory to '/nope': No such file or directory\nb\nnsenter: can't open '/proc/77/ns/net': No such file or directory\n",
+  ],
+  [
+    "su nope; su -s /bin/sh nobody -c 'id; echo $0 $1 $HOME $USER' x y; su -c 'id -u' -s /bin/sh nobody; su - nobody -s /bin/sh -c 'pwd; echo $PATH'",
+    "su: unknown user nope\nuid=65534(nobody) gid=65534(nobody) groups=65534(nobody)\nx y /home nobody\n65534\n/home\n/bin:/usr/bin\n",
+  ],
+  [
+    "which; which -Q; which ls nope; tty -Q; stat; stat -Q; chown; chown -Q; chmod; chmod 777; chgrp; xargs -Q; watch; umount; umount nope",
+    "<usage which>\nwhich: invalid option -- 'Q'\n<usage which>\n/bin/ls\ntty: invalid option -- 'Q'\n<usage tty>\n<usage stat>\nstat: invalid option -- 'Q'\n<usage stat>\n<usage chown>\nchown: invalid option -- 'Q'\n<usage chown>\n<usage chmod>\n<usage chmod>\n<usage chgrp>\nxargs: invalid option -- 'Q'\n<usage xargs>\n<usage watch>\n<usage umount>\numount: can't unmount nope: No such file or directory\n",
+  ],
+  [
+    "truncate; truncate -s 3 f; cat f | od -c | head -1; truncate -s 1k f; wc -c < f; truncate -s x f; truncate -cs 1 nope; ls; unlink f; unlink f; ls",
+    "<usage truncate>\n0000000  \\0  \\0  \\0\n1024\ntruncate: invalid number 'x'\nf\nunlink: can't remove file 'f': No such file or directory\n",
+  ],
+  [
+    "grep -Q x; grep; egrep '(' /etc/passwd; grep '[' /etc/passwd; echo $?; diff -Q a b; cmp; cmp -Q a b; strings -Q; nl -Q; fold -Q; paste -Q; od -Q; hexdump -Q; base64 -Q; md5sum -Q",
+    "grep: invalid option -- 'Q'\n<usage grep>\n<usage grep>\negrep: bad regex '('\ngrep: bad regex '['\n2\ndiff: invalid option -- 'Q'\n<usage diff>\n<usage cmp>\ncmp: invalid option -- 'Q'\n<usage cmp>\nstrings: invalid option -- 'Q'\n<usage strings>\nnl: invalid option -- 'Q'\n<usage nl>\nfold: invalid option -- 'Q'\n<usage fold>\npaste: invalid option -- 'Q'\n<usage paste>\nod: invalid option -- 'Q'\n<usage od>\nhexdump: invalid option -- 'Q'\n<usage hexdump>\nbase64: invalid option -- 'Q'\n<usage base64>\nmd5sum: invalid option -- 'Q'\n<usage md5sum>\n",
+  ],
+  [
+    "wget; wget -Q; nc; nc -Q; nslookup; ping; ping -Q; route -Q; netstat -Q; df -Q; df nope; du -Q; mount -Q; mount nope; mktemp -Q",
+    "<usage wget>\nwget: invalid option -- 'Q'\n<usage wget>\n<usage nc>\nnc: invalid option -- 'Q'\n<usage nc>\n<usage nslookup>\n<usage ping>\nping: invalid option -- 'Q'\n<usage ping>\nroute: invalid option -- 'Q'\n<usage route>\nnetstat: invalid option -- 'Q'\n<usage netstat>\ndf: invalid option -- 'Q'\n<usage df>\nFilesystem           1K-blocks      Used Available Use% Mounted on\ndf: nope: can't find mount point\ndu: invalid option -- 'Q'\n<usage du>\nmount: invalid option -- 'Q'\n<usage mount>\nmount: can't read '/etc/fstab': No such file or directory\nmktemp: invalid option -- 'Q'\n<usage mktemp>\n",
+  ],
+  [
+    "touch f x.b y.a; mkdir d; ln -s f l; ln -s nope m; ls --color=always; ls --color=never; ls --color; ls -C -w 20; ls -x -w 20; ls -X; ls --group-directories-first; ls -Q; ls --nope",
+    '\u001b[1;34md\u001b[m\n\u001b[0;0mf\u001b[m\n\u001b[1;36ml\u001b[m\n\u001b[1;36mm\u001b[m\n\u001b[0;0mx.b\u001b[m\n\u001b[0;0my.a\u001b[m\nd\nf\nl\nm\nx.b\ny.a\n\u001b[1;34md\u001b[m\n\u001b[0;0mf\u001b[m\n\u001b[1;36ml\u001b[m\n\u001b[1;36mm\u001b[m\n\u001b[0;0mx.b\u001b[m\n\u001b[0;0my.a\u001b[m\nd    l    x.b\nf    m    y.a\nd    f    l    m\nx.b  y.a\nd\nf\nl\nm\ny.a\nx.b\nd\nf\nl\nm\nx.b\ny.a\n"d"\n"f"\n"l"\n"m"\n"x.b"\n"y.a"\nls: unrecognized option \'--nope\'\n<usage ls>\n',
+  ],
+  ["exec 3>f; echo 1 >&3; mv f g; echo 2 >&3; ls; cat g; rm g; echo 3 >&3; ls", "g\n1\n2\n"],
+  [
+    "echo hello > f; exec 3<f; rm f; cat <&3; echo a > f; exec 5<f; mv f g; cat <&5; echo b > f; cat f g",
+    "hello\na\nb\na\n",
+  ],
+  [
+    "seq 20 > f; tail -n +19 f; tail -n 0 f; tail -c 3 f; tail -c +48 f; tail -2 f; tail -n 1k f | wc -l",
+    "19\n20\n20\n\n20\n19\n20\n20\n",
+  ],
+  ["echo $(for x in a=b c; do echo $x; done)", "a=b c\n"],
+  [
+    'y=1; echo "$(x=1; for x in a=b c=d; do echo $x; done)" `for z in q=1; do echo $z; done`; x=$(a=1; for i in k=v; do echo $i$a; done); echo $x',
+    "a=b\nc=d q=1\nk=v1\n",
+  ],
+  [
+    "busybox ls -d /etc; busybox nope; echo $?; busybox basename /a/b; busybox --list | head -1",
+    "/etc\nnope: applet not found\n127\nb\n[\n",
+  ],
+  [
+    "ls -n /etc/passwd | cut -c1-33; ls -l nope; ls nope nope2 /etc/passwd",
+    "-rw-r--r--    1 0        0       \nls: nope: No such file or directory\nls: nope: No such file or directory\nls: nope2: No such file or directory\n/etc/passwd\n",
+  ],
+];
+for (const [script, output] of ROWS) {
+  test(`as busybox: ${script}`, async () => {
+    const result = await lab.sh(`mkdir /tmp/w; cd /tmp/w; { ${script}; } 2>&1`);
+    assert.equal(shortUsage(result.stdout.toString()), output);
+  });
+}
+
+test("the usage of a program has busybox's form", async () => {
+  const { stdout, stderr, exitCode } = await lab.sh("rm -Q");
+  const lines = [
+    "rm: invalid option -- 'Q'",
+    "BusyBox v1.35.0 (kubelab) multi-call binary.",
+    "",
+    "Usage: rm [-irf] FILE...",
+  ];
+  assert.deepEqual([stdout.toString(), stderr.toString(), exitCode], ["", `${lines.join("\n")}\n`, 1]);
+});
+
+test("busybox lists its programs, and each of them has a usage", async () => {
+  const names = (await lab.sh("busybox --list")).stdout.toString().trimEnd().split("\n");
+  const without = ["[", "busybox", "echo", "entrypoint", "false", "printf", "test", "true", "vi"];
+  const missing = names.filter((name) => usageOf(name) === undefined && !without.includes(name));
+  assert.deepEqual(missing, []);
+});
+
+/** A log's fate: what happens to /tmp/q each second, and what `tail` prints on both streams. */
+const ROTATIONS: readonly (readonly [option: string, steps: readonly string[], output: string])[] = [
+  ["-F", ["mv q q.1", "echo 2 > q", "echo 3 >> q"], `1\n${GONE}${REPLACED}2\n3\n`],
+  ["-F", ["mv q q.1; echo 2 > q", "echo 3 >> q", "rm q", "echo 4 > q"], `1\n${REPLACED}2\n3\n${GONE}${REPLACED}4\n`],
+  ["-F", ["echo 4444 >> q", "echo 3 > q"], "1\n4444\n3\n"],
+  ["-F", ["exec 3>> q; mv q q.1; echo 2 >&3", "echo 3 > q"], `1\n${GONE}2\n${REPLACED}3\n`],
+  ["-f", ["rm q", "echo 2 > q"], "1\n"],
+  ["-f", ["mv q q.1", "echo 2 >> q.1"], "1\n2\n"],
+];
+for (const [where, folder] of [
+  ["in the container's own files", "/tmp"],
+  ["in a mount", "/data"],
+] as const) {
+  for (const [option, steps, output] of ROTATIONS) {
+    test(`tail ${option} ${where}: ${steps.join(" | ")}`, async () => {
+      const hostPath = newFolder();
+      const mounts = [{ containerPath: "/data", hostPath }];
+      const command = ["sh", "-c", `cd ${folder}; echo 1 > q; exec tail ${option} q 2>&1`];
+      const container = lab.run({ command, mounts });
+      const printed = lab.output(container);
+      await lab.settle();
+      for (const step of steps) {
+        await lab.sh(`cd ${folder}; ${step}`, container);
+        await lab.clock.advance(1000);
+      }
+      assert.equal(printed(), output);
+      rmSync(hostPath, { recursive: true });
+    });
+  }
+}
