@@ -176,7 +176,7 @@ const OUTPUTS: readonly (readonly [command: string, code: number, output: RegExp
   ],
   ["nslookup -type=txt web", 1, /Can't find web: No answer|can't find web: NXDOMAIN/],
   ["nslookup -type=bad web 2>&1", 1, /^nslookup: invalid query type "bad"/],
-  ["nslookup 2>&1", 1, /^Usage: nslookup/],
+  ["nslookup 2>&1", 1, /^Usage: nslookup/m],
   ["dig +short web.ns.svc.cluster.local", 0, /^10\.96\.0\.9\n$/],
   ["dig +short web", 0, /^$/],
   ["dig +noall +answer +search web", 0, /^web\.ns\.svc\.cluster\.local\.\t30\tIN\tA\t10\.96\.0\.9\n$/],
