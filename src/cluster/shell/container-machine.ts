@@ -107,7 +107,7 @@ export class ContainerMachine implements Machine {
       fs,
       user,
       spawn: (options) => this.spawn(options, view),
-      fork: (program, options) => this.#start(program, options, 0, view),
+      fork: (program, options) => this.#start(program, options, { size: 0, machine: view }),
       asUser: (other) => this.asUser(other),
     };
     return view;
@@ -123,7 +123,7 @@ export class ContainerMachine implements Machine {
       if (found.kind === "program") {
         const program = this.findProgram(found.program);
         if (program === undefined) throw new SpawnError(126, argv[0] ?? "", "exec format error", found.path);
-        return this.#start(program, { ...options, argv }, size, machine);
+        return this.#start(program, { ...options, argv }, { size, path: found.path, machine });
       }
       argv = [...found.interpreter, found.path, ...argv.slice(1)];
     }
@@ -132,10 +132,15 @@ export class ContainerMachine implements Machine {
 
   /** @throws ForkError */
   fork(program: Program, options: SpawnOptions): Process {
-    return this.#start(program, options, 0, this);
+    return this.#start(program, options, { size: 0, machine: this });
   }
 
-  #start(program: Program, options: SpawnOptions, argumentBytes: number, machine: Machine): Process {
+  /** @param how.path of the executable file; undefined for a copy of the parent */
+  #start(
+    program: Program,
+    options: SpawnOptions,
+    { size, path, machine }: { readonly size: number; readonly path?: string; readonly machine: Machine },
+  ): Process {
     if (this.own.size >= PIDS_LIMIT) {
       this.refusedForks++;
       throw new ForkError(options.argv[0] ?? "");
@@ -144,13 +149,16 @@ export class ContainerMachine implements Machine {
     this.#isStarted = true;
     const pid = this.processes.nextPid();
     const parent = this.processes.find(options.parentPid);
-    const group = options.group ?? (parent !== undefined && isProcess(parent) ? parent.group : "new");
+    const of = parent !== undefined && isProcess(parent) ? parent : undefined;
+    const group = options.group ?? of?.group ?? "new";
+    const own = { path: path ?? options.argv[0] ?? "", env: options.env };
     const process = new Process(program, machine, {
       ...options,
       pid,
       group: group === "new" ? pid : group,
       isInit,
-      argumentBytes,
+      program: path === undefined ? (of?.program ?? own) : own,
+      argumentBytes: size,
     });
     this.own.add(process);
     const remove = this.processes.add(process, pid);

@@ -20,6 +20,8 @@ export interface ByteSource {
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
+  /** /dev/null */
+  readonly isNull?: boolean;
 }
 
 /** A writable byte stream. */
@@ -32,6 +34,7 @@ export interface ByteSink {
   retain(): void;
   release(): void;
   readonly isTerminal?: boolean;
+  readonly isNull?: boolean;
 }
 
 /** The other end has no reader. The writer gets SIGPIPE. */
@@ -112,8 +115,10 @@ export async function readAll(
 /** A source with fixed content: a here document, an empty stdin. */
 export class BytesSource implements ByteSource {
   #rest: Buffer;
+  readonly isNull: boolean;
 
   constructor(bytes: Buffer = Buffer.alloc(0)) {
+    this.isNull = bytes.length === 0;
     this.#rest = bytes;
   }
 
@@ -219,6 +224,8 @@ export class HeldSink implements ByteSink {
 
 /** Discards all output: /dev/null. */
 export class NullSink implements ByteSink {
+  readonly isNull = true;
+
   write(): void {}
   retain(): void {}
   release(): void {}

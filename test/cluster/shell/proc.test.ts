@@ -294,3 +294,44 @@ test("the cgroup's usage is that of the statistics", async () => {
   assert.equal(pids, 4);
   assert.ok((bytes ?? 0) > usageOf(container).memoryBytes);
 });
+
+const OF_PROCESSES: readonly (readonly [script: string, want: RegExp])[] = [
+  ["cd /tmp; readlink /proc/self/cwd /proc/$$/cwd /proc/1/cwd", /^\/tmp\n\/tmp\n\/\n$/],
+  ["readlink /proc/self/exe /proc/1/exe", /^\/bin\/readlink\n\/bin\/sleep\n$/],
+  ["A=b sh -c 'cat /proc/self/environ > /tmp/e'; grep -c A=b /tmp/e", /^1\n$/],
+  ["readlink /proc/1/fd/0; ls /proc/1/fd", /^\/dev\/null\n0\n1\n2\n$/],
+  ["echo | readlink /proc/self/fd/0; readlink /proc/self/fd/1 > /tmp/f; cat /tmp/f", /^pipe:\[\d+\]\n\/tmp\/f\n$/],
+  [
+    "[ $(readlink /proc/1/ns/net) = $(readlink /proc/self/ns/net) ] && readlink /proc/1/ns/user",
+    /^user:\[4026531837\]\n$/,
+  ],
+  ["ls /proc/1/ns | wc -l; readlink /proc/1/ns/* | sort -u | wc -l", /^8\n8\n$/],
+  ["cut -d' ' -f1-4 /proc/1/stat; wc -w < /proc/1/stat", /^1 \(sleep\) S 0\n52\n$/],
+  [
+    "grep 'open files' /proc/self/limits; ulimit -n",
+    /^Max open files {12}1048576 {14}1048576 {14}files {5} *\n1048576\n$/,
+  ],
+  ["grep Threads /proc/1/status", /^Threads:\t1\n$/],
+  [
+    "nc -l -p 8080 & until grep -q 1F90 /proc/net/tcp; do :; done; grep -c ':1F90 00000000:0000 0A' /proc/net/tcp; tail -n +3 /proc/net/dev | wc -l; kill $!",
+    /^1\n2\n$/,
+  ],
+];
+for (const [script, want] of OF_PROCESSES) {
+  test(`/proc of processes: ${script}`, async () => {
+    assert.match(await run(script), want);
+  });
+}
+
+test("/proc of another user's process is closed", async () => {
+  const sandbox = lab.sandbox();
+  const pid = NamespaceMode.POD;
+  lab.run({ command: ["sleep", "600"], linux: { securityContext: { namespaceOptions: { pid } } } }, sandbox);
+  const securityContext = { namespaceOptions: { pid }, runAsUser: { value: 1000n } };
+  const user = lab.run({ command: ["sleep", "600"], linux: { securityContext } }, sandbox);
+  const { stderr } = await lab.sh(
+    "cat /proc/2/environ; ls /proc/2/fd; readlink -v /proc/2/cwd; cat /proc/2/comm",
+    user,
+  );
+  assert.match(stderr.toString(), /environ': Permission denied\n.*fd': Permission denied\n/);
+});

@@ -119,6 +119,7 @@ export class ReadableFs {
   readlink(path: string): string {
     const place = this.find(path, false);
     if (place.kind === "host") return this.host.readlink(place);
+    if (isSealed(place)) throw new FsError("EACCES", path);
     if (place.node.type !== "symlink") throw new FsError("EINVAL", path);
     return place.node.target;
   }
@@ -143,6 +144,7 @@ export class ReadableFs {
     const place = this.find(path);
     this.access.require(place, READ, path);
     if (place.kind === "host") return this.host.read(place, 0, sizeOnHost(place, this.host, path));
+    if (isSealed(place)) throw new FsError("EACCES", path);
     if (place.node.type === "directory") throw new FsError("EISDIR", path);
     const node = place.node as FileNode;
     return Buffer.from(node.bytes.subarray(0, node.size));
@@ -153,6 +155,7 @@ export class ReadableFs {
     const place = this.find(path);
     if (!isOpen) this.access.require(place, READ, path);
     if (place.kind === "host") return this.host.read(place, offset, length);
+    if (isSealed(place)) throw new FsError("EACCES", path);
     if (place.node.type === "directory") throw new FsError("EISDIR", path);
     const node = place.node as FileNode;
     return Buffer.from(node.bytes.subarray(offset, Math.min(offset + length, node.size)));

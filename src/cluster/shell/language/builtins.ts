@@ -1,5 +1,6 @@
 import { changedMode, lettersOf, octal } from "../fs/mode.js";
 import { lookUp } from "../process/lookup.js";
+import { MAX_OPEN_FILES } from "../process/proc-process.js";
 import { test } from "./conditional.js";
 import { echoBytes } from "./echo.js";
 import { evaluate } from "./expansion/arithmetic.js";
@@ -143,7 +144,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     return 0;
   },
   ulimit: async (args, shell) => {
-    if (args.length < 2) await shell.print("unlimited\n");
+    if (args.length < 2) await shell.print(args[0] === "-n" ? `${MAX_OPEN_FILES}\n` : "unlimited\n");
     return 0;
   },
 };
@@ -168,6 +169,7 @@ async function cd(args: readonly string[], shell: Shell): Promise<number> {
     const path = enterFolder(target, shell);
     state.set("OLDPWD", state.cwd);
     state.cwd = path;
+    shell.self.chdir(path);
     state.set("PWD", path);
   } catch (error) {
     await shell.complain(

@@ -25,7 +25,8 @@ export async function execInPlace(self: Self, argv: readonly string[], change: E
     if (found.kind === "program") {
       const program = machine.findProgram(found.program);
       if (program === undefined) throw new SpawnError(126, words[0] ?? "", "exec format error");
-      self.become(words, machine);
+      self.become(words, machine, { path: found.path, env });
+      self.chdir(cwd);
       return program({ ...self, ...change, argv: words });
     }
     words = [...found.interpreter, found.path, ...words.slice(1)];

@@ -1,10 +1,8 @@
 import { release } from "node:os";
-import { mountInfoText, mountsText } from "../fs/mount-table.js";
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
-import { capabilityMask, effectiveCapabilities, permitsTrace } from "./confinement.js";
+import { processFolder } from "./proc-process.js";
 import type { Machine } from "./process.js";
-import { commandOf, isProcess, subjectOf, type Task } from "./process-table.js";
 
 /** What every Linux machine has below /proc/sys; a sandbox's sysctls are added. */
 const SYSCTLS: Readonly<Record<string, string>> = {
@@ -39,6 +37,7 @@ export function procTree(machine: Machine): DirectoryNode {
     loadavg: () => virtualFile(nowMs, `0.00 0.00 0.00 1/${processes.entries().length} ${processes.lastPid}\n`),
     meminfo: () => virtualFile(nowMs, memInfo(machine)),
     mounts: () => virtualLink(nowMs, "self/mounts"),
+    net: () => virtualLink(nowMs, "self/net"),
     self: () => virtualLink(nowMs, String([...machine.own].at(-1)?.pid ?? 1)),
     sys: () => sysctlFolder(nowMs, sysctls, ""),
     uptime: () => virtualFile(nowMs, upTime(machine)),
@@ -49,62 +48,6 @@ export function procTree(machine: Machine): DirectoryNode {
     () => [...processes.entries().map(([pid]) => String(pid)), ...Object.keys(fixed)],
     (name) => (Object.hasOwn(fixed, name) ? fixed[name]?.() : processFolder(machine, nowMs, name)),
   );
-}
-
-function processFolder(machine: Machine, nowMs: number, name: string): FsNode | undefined {
-  if (!/^\d+$/.test(name)) return undefined;
-  const task = machine.processes.find(Number(name));
-  if (task === undefined) return undefined;
-  const { argv } = task;
-  const comm = commandOf(task);
-  const owner = isProcess(task) ? task.machine : undefined;
-  return fixedFolder(nowMs, {
-    cmdline: () => virtualFile(nowMs, argv.map((word) => `${word}\0`).join("")),
-    comm: () => virtualFile(nowMs, `${comm}\n`),
-    // The root of the cgroup namespace, which containers have of their own with cgroups v2.
-    cgroup: () => virtualFile(nowMs, "0::/\n"),
-    mountinfo: () => virtualFile(nowMs, (owner ?? machine).fs.mountTable(mountInfoText)),
-    mounts: () => virtualFile(nowMs, (owner ?? machine).fs.mountTable(mountsText)),
-    oom_score_adj: () => virtualFile(nowMs, `${subjectOf(task).confinement.oomScoreAdj}\n`),
-    root: () => rootOf(machine, nowMs, task),
-    status: () => virtualFile(nowMs, statusText(machine, comm, Number(name), task)),
-  });
-}
-
-/** The root folder of a process, for those that may trace it. Differs: it cannot be changed from there. */
-function rootOf(machine: Machine, nowMs: number, task: Task): FsNode {
-  const subject = subjectOf(task);
-  const isAllowed = subject === machine || permitsTrace(machine, subject);
-  const root = isAllowed ? (isProcess(task) ? task.machine.fs.root : task.root()) : undefined;
-  return root ?? { ...fixedFolder(nowMs, {}), isSealed: true };
-}
-
-/** Mirrors fs/proc/array.c (proc_pid_status), with the fields that programs read. */
-function statusText({ processes }: Machine, comm: string, pid: number, task: Task): string {
-  const { user, confinement } = subjectOf(task);
-  const { uid, gid, groups } = user;
-  const bounding = capabilityMask(confinement.capabilities);
-  const effective = capabilityMask(effectiveCapabilities(uid, confinement));
-  const fields: readonly (readonly [string, string | number])[] = [
-    ["Name", comm],
-    ["Umask", "0022"],
-    ["State", "S (sleeping)"],
-    ["Tgid", pid],
-    ["Pid", pid],
-    ["PPid", processes.parentOf(task)],
-    ["Uid", [uid, uid, uid, uid].join("\t")],
-    ["Gid", [gid, gid, gid, gid].join("\t")],
-    ["Groups", `${groups.join(" ")} `],
-    ["CapInh", capabilityMask(new Set())],
-    ["CapPrm", effective],
-    ["CapEff", effective],
-    ["CapBnd", bounding],
-    ["CapAmb", capabilityMask(new Set())],
-    ["NoNewPrivs", confinement.noNewPrivileges ? 1 : 0],
-    ["Seccomp", confinement.seccomp],
-    ["Seccomp_filters", confinement.seccomp === 2 ? 1 : 0],
-  ];
-  return fields.map(([name, value]) => `${name}:\t${value}\n`).join("");
 }
 
 /** /sys of a container: its cgroup. Differs: without devices and the kernel's modules. */

@@ -3,6 +3,7 @@ import type { FsNode } from "../fs/nodes.js";
 import { baseName } from "../fs/paths.js";
 import type { ByteSink, ByteSource } from "../streams.js";
 import { permitsSignal, type Subject } from "./confinement.js";
+import type { NetworkNamespace } from "./network-namespace.js";
 import { SIGKILL } from "./signals.js";
 
 /** A process of the machine outside of containers, or a sandbox's own: only its entry in the table exists. */
@@ -19,6 +20,15 @@ export interface NodeTask extends Subject {
 export interface ProcessOwner extends Subject {
   readonly fs: ContainerFs;
   readonly processes: ProcessTable;
+  readonly network: NetworkNamespace;
+  readonly uts: object;
+  readonly cgroup: object;
+}
+
+/** The executable file of a process, and the environment that it got. */
+export interface ProgramFile {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** A process of a container, as others see it. */
@@ -30,7 +40,11 @@ interface OwnedProcess {
   readonly group: number;
   readonly argv: readonly string[];
   readonly cpuNs: number;
+  /** Unix ms */
+  readonly startedMs: number;
   readonly memory: { readonly usedBytes: number };
+  readonly cwd: string;
+  readonly program: ProgramFile;
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   kill(signal: number): void;
   signalFromInside(signal: number): void;

@@ -7,7 +7,7 @@ import type { Confinement } from "./confinement.js";
 import { type CpuTime, NS_PER_UNIT } from "./cpu.js";
 import { HeldMemory, type MemoryAccount, OutOfMemoryError } from "./memory-account.js";
 import type { NetworkNamespace } from "./network-namespace.js";
-import type { ProcessTable } from "./process-table.js";
+import type { ProcessTable, ProgramFile } from "./process-table.js";
 import { endsByDefault, SIGKILL, SIGPIPE, SIGSEGV } from "./signals.js";
 
 /** How a process ended. */
@@ -62,8 +62,14 @@ export interface Self extends Invocation {
    */
   turn(units?: number): Promise<void> | undefined;
   onSignal(signal: number, handler: SignalHandler): void;
-  /** Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored. @param machine of another user */
-  become(argv: readonly string[], machine?: Machine): void;
+  /** Changes the folder in /proc/PID/cwd. */
+  chdir(cwd: string): void;
+  /**
+   * Replaces the program, as after exec: signal handlers are reset, ignored signals stay ignored.
+   * @param machine of another user
+   * @param program default: the same, under another title
+   */
+  become(argv: readonly string[], machine?: Machine, program?: ProgramFile): void;
 }
 
 export interface SpawnOptions extends Invocation {
@@ -169,6 +175,7 @@ export interface ProcessOptions extends Invocation {
   readonly group: number;
   /** the first process of its PID namespace */
   readonly isInit: boolean;
+  readonly program: ProgramFile;
   /** the size of its arguments and environment */
   readonly argumentBytes?: number;
 }
@@ -196,6 +203,9 @@ export class Process {
   readonly streams: readonly [ByteSource, ByteSink, ByteSink];
   readonly #isInit: boolean;
   readonly memory: HeldMemory;
+  readonly startedMs: number;
+  program: ProgramFile;
+  cwd: string;
   #units = 0;
   /** CPU time besides its own work: what the runtime simulates for a container's first process */
   simulatedNs: () => number = () => 0;
@@ -211,6 +221,9 @@ export class Process {
     this.group = options.group;
     this.#argv = options.argv;
     this.#isInit = options.isInit;
+    this.startedMs = machine.clock.now();
+    this.program = options.program;
+    this.cwd = options.cwd;
     this.exited = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -245,8 +258,12 @@ export class Process {
       onSignal: (signal, handler) => {
         this.#handlers.set(signal, handler);
       },
-      become: (argv, other = machine) => {
+      chdir: (cwd) => {
+        this.cwd = cwd;
+      },
+      become: (argv, other = machine, program = this.program) => {
         this.#argv = argv;
+        this.program = program;
         this.machine = other;
         for (const [signal, handler] of this.#handlers) if (handler !== "ignore") this.#handlers.delete(signal);
       },
