@@ -7,6 +7,7 @@ import { printable } from "../../trace/terminal/text.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import type { BuildFlags } from "./flags.js";
+import type { LiveVerdict } from "./live.js";
 import { type BuildContext, findWork, openBuild, type Work } from "./open.js";
 import { COMMAND_WORDS } from "./words.js";
 
@@ -14,13 +15,42 @@ import { COMMAND_WORDS } from "./words.js";
 export async function checkFile(context: CliContext, word: string | undefined, flags: BuildFlags): Promise<void> {
   const build = openBuild(context, flags);
   const work = await findWork(context, word);
-  const verdict = await judged(build, work, context.signal);
-  context.print({ text: await verdictText(build, work, verdict), json: jsonOf(work, verdict) });
-  if (!isRight(verdict)) context.exitWith(1);
+  if (!(await judgeAndPrint(build, work, flags, context.signal))) context.exitWith(1);
+}
+
+/** Runs the tests, then the node if all pass, and prints the verdict. @returns whether nothing is wrong */
+export async function judgeAndPrint(
+  build: BuildContext,
+  work: Work,
+  flags: BuildFlags,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { context, language } = build;
+  const verdict = await judged(build, work, signal);
+  const print = (lines: readonly string[], json: unknown) => {
+    const text = lines.flatMap((line) => indentedWrap(printable(line), build.columns)).join("\n");
+    context.print({ text, json });
+  };
+  const isLive = isRight(verdict) && work.task.live !== undefined && flags.live !== false;
+  const tests = [...testLines(build, work, verdict), ...printedLines(verdict, language)];
+  // The run of the node takes some seconds: whoever reads has the verdict of the tests before.
+  const isFirst = isLive && flags.json !== true;
+  if (isFirst) print(tests, undefined);
+  const live = isLive ? await playedLive(build, work, signal) : undefined;
+  const isAllRight = isRight(verdict) && live?.isRight !== false;
+  const last = isAllRight ? ["", ...(await lastLines(build, work))] : [];
+  const lines = [...(isFirst ? [] : tests), ...(live?.lines ?? []), ...last];
+  print(lines, { ...jsonOf(work, verdict), live: live ?? null });
+  return isAllRight;
+}
+
+async function playedLive(build: BuildContext, work: Work, signal: AbortSignal): Promise<LiveVerdict> {
+  using _line = build.context.progress(COMMAND_WORDS[build.language].liveRuns);
+  return await (await import("./live.js")).liveVerdict(build, work, signal);
 }
 
 /** Runs the tests and notes the stages that pass. */
-export async function judged({ clock, store }: BuildContext, work: Work, signal: AbortSignal): Promise<Verdict> {
+async function judged({ clock, store }: BuildContext, work: Work, signal: AbortSignal): Promise<Verdict> {
   const verdict = await judge({ clock, signal }, work, work.path);
   await notePassed(store, work.task, verdict.passed);
   return verdict;
@@ -30,24 +60,19 @@ function isRight({ wrong, failure }: Verdict): boolean {
   return wrong === undefined && failure === undefined;
 }
 
-/** The stages that pass, then the first thing that is wrong, or the points and the next task. */
-export async function verdictText(build: BuildContext, work: Work, verdict: Verdict): Promise<string> {
-  const { language, columns } = build;
+/** The stages that pass, then the first thing that is wrong. */
+function testLines({ language }: BuildContext, work: Work, verdict: Verdict): readonly string[] {
   const { task, golden, name } = work;
   const words = COMMAND_WORDS[language];
   const titleOf = (id: string) =>
     id === GOLDEN_STAGE
       ? words.golden(golden?.cases.length ?? 0, golden?.release ?? "")
       : (task.stages.find((one) => one.id === id)?.title[language] ?? id);
-  const lines = verdict.passed.map((id) => words.passed(titleOf(id)));
+  const passed = verdict.passed.map((id) => words.passed(titleOf(id)));
   const why = wrongText(work, verdict, name, language);
-  if (why !== undefined) {
-    const stage = verdict.wrong?.stage ?? task.stages[verdict.passed.length]?.id ?? GOLDEN_STAGE;
-    lines.push(words.wrong(titleOf(stage)), ...why.map((line) => `  ${line}`));
-  }
-  lines.push(...printedLines(verdict, language));
-  if (why === undefined) lines.push("", ...(await lastLines(build, work)));
-  return lines.flatMap((line) => indentedWrap(printable(line), columns)).join("\n");
+  if (why === undefined) return passed;
+  const stage = verdict.wrong?.stage ?? task.stages[verdict.passed.length]?.id ?? GOLDEN_STAGE;
+  return [...passed, words.wrong(titleOf(stage)), ...why.map((line) => `  ${line}`)];
 }
 
 function printedLines({ printed }: Verdict, language: BuildContext["language"]): readonly string[] {
@@ -84,7 +109,7 @@ function indentedWrap(line: string, columns: number): readonly string[] {
   return wrap(line, columns - indent.length).map((part) => `${indent}${part}`);
 }
 
-export function jsonOf({ task }: Work, verdict: Verdict): unknown {
+function jsonOf({ task }: Work, verdict: Verdict) {
   const { passed, wrong, failure, printed } = verdict;
   return {
     task: task.id,

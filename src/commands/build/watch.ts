@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { ChildAbort } from "../../util/async/abort.js";
 import { Waker } from "../../util/async/waker.js";
 import type { CliContext } from "../cli/context.js";
-import { jsonOf, judged, verdictText } from "./check.js";
+import { judgeAndPrint } from "./check.js";
 import type { BuildFlags } from "./flags.js";
 import { type BuildContext, findWork, openBuild, type Work } from "./open.js";
 import { COMMAND_WORDS } from "./words.js";
@@ -17,18 +17,17 @@ export async function watchFile(context: CliContext, word: string | undefined, f
   const work = await findWork(context, word);
   context.notice(COMMAND_WORDS[build.language].watching(work.name));
   const saved = new Waker();
-  await Promise.all([saves(work.path, saved, context.signal), rounds(build, work, saved)]);
+  await Promise.all([saves(work.path, saved, context.signal), rounds(build, work, flags, saved)]);
 }
 
-async function rounds(build: BuildContext, work: Work, saved: Waker): Promise<never> {
+async function rounds(build: BuildContext, work: Work, flags: BuildFlags, saved: Waker): Promise<never> {
   const { context, clock } = build;
   for (;;) {
     saved.forget();
     using running = new ChildAbort(context.signal);
     const next = saved.wait(clock, undefined, context.signal).finally(() => running.abort());
     try {
-      const verdict = await judged(build, work, running.signal);
-      context.print({ text: `${await verdictText(build, work, verdict)}\n`, json: jsonOf(work, verdict) });
+      await judgeAndPrint(build, work, flags, running.signal);
     } catch (error) {
       // A save during the run: the next round judges it.
       if (context.signal.aborted || !running.signal.aborted) throw error;

@@ -7,9 +7,11 @@ import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { PodCache } from "../container/cache.js";
 import type { GcPolicy } from "../container/generic-runtime.js";
 import type { NodeResources } from "../nodestatus/resources.js";
+import type { generateEvents } from "../pleg/events.js";
 import type { ProbeDialer } from "../prober/probe-dialer.js";
 import type { GetDirFsInfo } from "../stats/fs-info.js";
 import type { MachineUsage } from "../stats/machine-usage.js";
+import type { getPhase } from "../status/phase.js";
 import type { HostPaths } from "../volumes/host-path.js";
 import type { NodeAgent } from "./node-agent.js";
 
@@ -55,6 +57,10 @@ export interface PodHooks {
   readonly podCache?: (cache: WorkerPodCache) => WorkerPodCache;
   /** changes a pod's API status; deadlines are applied after it */
   readonly podStatus?: (pod: V1Pod, status: V1PodStatus) => V1PodStatus;
+  /** in place of the kubelet's own */
+  readonly getPhase?: typeof getPhase;
+  /** in place of PLEG's own */
+  readonly generateEvents?: typeof generateEvents;
 }
 
 /** What a kubelet is made from, besides its options. Mirrors Dependencies in pkg/kubelet/kubelet.go. */

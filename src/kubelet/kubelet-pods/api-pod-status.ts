@@ -32,6 +32,8 @@ export interface ApiPodStatusDeps {
   readonly probeManager: Pick<ProbeManager, "updatePodStatus">;
   readonly reasonCache: Pick<ReasonCache, "get">;
   readonly trace: Trace;
+  /** default: the kubelet's own */
+  readonly getPhase?: typeof getPhase;
 }
 
 export interface ApiPodStatusOptions {
@@ -61,7 +63,7 @@ export function generateApiPodStatus(
   const old = deps.statusManager.getPodStatus(pod.metadata.uid) ?? pod.status;
   const converted = convertStatusToApiStatus(deps, options, pod, podStatus, old);
   const all = [...(converted.containerStatuses ?? []), ...(converted.initContainerStatuses ?? [])];
-  const fromContainers = getPhase(pod.spec, all, {
+  const fromContainers = (deps.getPhase ?? getPhase)(pod.spec, all, {
     // A static pod may return with its old uid: keeping a final phase would prevent that.
     podIsTerminal: podIsTerminal && !isStaticPod(pod) && factFor("deletedPodsEnd", options.kubeVersion),
   });

@@ -32,7 +32,11 @@ export interface ContainerChange {
  * Compares a pod in two consecutive lists: containers first, then sandboxes, those of the first list first. Pure.
  * Mirrors getContainersFromPods and computeEvents in pkg/kubelet/pleg/generic.go.
  */
-export function computeEvents(before: Pod | undefined, after: Pod | undefined): readonly ContainerChange[] {
+export function computeEvents(
+  before: Pod | undefined,
+  after: Pod | undefined,
+  eventsOf = generateEvents,
+): readonly ContainerChange[] {
   // The usual case: nothing has happened, and the runtime lists in the same order as before.
   if (before !== undefined && after !== undefined && samePodStates(before, after)) return [];
   const podUid = before?.podUid ?? after?.podUid ?? "";
@@ -48,7 +52,7 @@ export function computeEvents(before: Pod | undefined, after: Pod | undefined): 
         before: statesBefore.get(containerId) ?? "non-existent",
         after: statesAfter.get(containerId) ?? "non-existent",
       };
-      const events = generateEvents({ podUid, containerId }, states.before, states.after);
+      const events = eventsOf({ podUid, containerId }, states.before, states.after);
       if (events.length > 0) changes.push({ containerId, name, isSandbox, ...states, events });
     }
   };

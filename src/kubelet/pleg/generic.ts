@@ -9,7 +9,7 @@ import { isOwnBug } from "../../util/errors.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
-import { computeEvents, isSent, type PodLifecycleEvent } from "./events.js";
+import { computeEvents, type generateEvents, isSent, type PodLifecycleEvent } from "./events.js";
 import { causeOf, type PendingCall, type PlegHealth, type RelistDuration } from "./health.js";
 import { updateRelistMetrics } from "./relist-metrics.js";
 import { type ChangedPod, type Inspection, RelistObserver } from "./relist-observer.js";
@@ -25,6 +25,8 @@ export interface PlegDeps {
   /** what pod workers read; a full one loses events */
   readonly events: AsyncQueue<PodLifecycleEvent>;
   readonly metrics?: KubeletMetrics;
+  /** default: PLEG's own */
+  readonly generateEvents?: typeof generateEvents;
   /** the id of the call that last changed a container or sandbox; default: none is known */
   readonly causeOf?: (containerId: string) => string | undefined;
 }
@@ -236,7 +238,7 @@ export class GenericPleg {
 
   #computeEvents(): ChangedPod[] {
     return [...this.#podRecords].flatMap(([podUid, { old, current }]) => {
-      const changes = computeEvents(old, current);
+      const changes = computeEvents(old, current, this.deps.generateEvents);
       const { name, namespace } = current ?? old ?? { name: "", namespace: "" };
       return changes.length === 0 ? [] : [{ podUid, name, namespace, changes }];
     });

@@ -53,6 +53,11 @@ export async function goldenOf({ id }: Task): Promise<GoldenCases | undefined> {
   return text === undefined ? undefined : (JSON.parse(text) as GoldenCases);
 }
 
+/** The scenario of a task's live run, in the format of docs/chaos.md; undefined: it has none. */
+export async function liveOf({ id }: Task): Promise<string | undefined> {
+  return await readIfThere(await fileOf(id, "live.yaml"));
+}
+
 async function fileOf(id: string, name: string): Promise<string> {
   const at = (await taskIds()).indexOf(id) + 1;
   return fileURLToPath(new URL(`${String(at).padStart(2, "0")}-${id}/${name}`, TASKS));

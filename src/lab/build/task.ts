@@ -59,6 +59,8 @@ const TASK = z.strictObject({
   upstream: z.array(z.strictObject({ file: text, func: text })).min(1),
   /** the labs of the same chapter */
   labs: z.array(id).min(1),
+  /** the part of kubelab's node that the learner's file replaces in the live run; default: it has none */
+  live: z.enum(["lease", "generateEvents", "getPhase"]).exactOptional(),
   /** values that several cases share */
   shared: z.unknown().optional(),
   stages: z.array(stage).min(1),
@@ -68,6 +70,7 @@ export type Bilingual = z.infer<typeof bilingual>;
 export type Step = z.infer<typeof step>;
 export type TestCase = z.infer<typeof testCase>;
 export type Stage = z.infer<typeof stage>;
+export type LivePart = NonNullable<z.infer<typeof TASK>["live"]>;
 
 /** A part of the kubelet that the learner writes, in stages. */
 export interface Task extends z.infer<typeof TASK> {

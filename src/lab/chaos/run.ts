@@ -1,13 +1,16 @@
 import { join } from "node:path";
 import { ServerFaults } from "../../cluster/apiserver/endpoints/faults/server-faults.js";
+import type { KubeletHooks } from "../../kubelet/app/kubelet.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { NodeContext } from "../../testbed/context.js";
 import { createUnlessThere } from "../../testbed/create-unless-there.js";
 import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
 import { HeldTime } from "../../testbed/time/held-time.js";
+import type { TraceEvent } from "../../trace/events.js";
 import { Disposables } from "../../util/async/disposables.js";
 import { SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { makeUniqueFolder, removeOwn } from "../../util/os/temporary-folder.js";
 import type { SeededRandom } from "../../util/seeded-random.js";
 import { pathOf, resourceOf } from "../kubectl/resources.js";
@@ -40,6 +43,10 @@ interface Stage {
 interface Deps {
   readonly context: NodeContext;
   readonly random: SeededRandom;
+  /** of each kubelet; default: none */
+  readonly hooks?: KubeletHooks;
+  /** called with each fact of the cluster */
+  readonly onFact?: (event: TraceEvent) => void;
 }
 
 /**
@@ -68,13 +75,14 @@ export async function runScenario(deps: Deps, scenario: Scenario): Promise<reado
 }
 
 async function openStage(
-  { context, random }: Deps,
+  { context, random, hooks, onFact }: Deps,
   clock: SystemClock,
   scenario: Scenario,
   open: Disposables,
 ): Promise<Stage> {
   const facts = new LabFacts(clock);
   const trace = facts.openTrace();
+  if (onFact !== undefined) facts.passTo({ level: facts.level, write: onFact });
   const folder = await makeUniqueFolder(labFolderPrefix());
   open.defer(() => removeOwn(folder));
   const faults = new ServerFaults();
@@ -100,6 +108,7 @@ async function openStage(
         [Symbol.asyncDispose]: nothing,
       },
       settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: true },
+      ...defined({ hooks }),
     },
   );
   open.defer(() => nodes[Symbol.asyncDispose]());

@@ -1,4 +1,5 @@
 import { AsyncQueue } from "../../../util/async/async-queue.js";
+import { defined } from "../../../util/defined.js";
 import { factFor } from "../../../util/release/facts.js";
 import { KubeRuntime } from "../../kuberuntime/kube-runtime.js";
 import { RemotePodReader } from "../../kuberuntime/remote-pod-reader.js";
@@ -23,6 +24,7 @@ export function newPleg({ ctx, deps, options, signal, polling, podCache, runtime
       }),
       cache: podCache,
       events: plegEvents,
+      ...defined({ generateEvents: deps.hooks?.generateEvents }),
       causeOf: (containerId) => deps.cri.causes.of(containerId),
     },
     genericRelistDuration(options.kubeVersion),

@@ -1,5 +1,6 @@
 import type { V1Pod, V1PodStatus } from "../../../staging/apimachinery/api/pod.js";
 import { parseGoDuration } from "../../../staging/apimachinery/time.js";
+import { defined } from "../../../util/defined.js";
 import type { PodStatus } from "../../container/runtime.js";
 import { generateApiPodStatus } from "../../kubelet-pods/api-pod-status.js";
 import { PodWorkers } from "../../podworkers/pod-workers.js";
@@ -67,7 +68,8 @@ function apiPodStatus(
   podIsTerminal: boolean,
 ): V1PodStatus {
   const { statusManager, prober, reasonCache, runtime, options, deps } = kubelet;
-  const statusDeps = { ...kubelet.ctx, statusManager, probeManager: prober, reasonCache };
+  const own = defined({ getPhase: deps.hooks?.getPhase });
+  const statusDeps = { ...kubelet.ctx, statusManager, probeManager: prober, reasonCache, ...own };
   const node = { runtimeName: runtime.type, kubeVersion: options.kubeVersion, hostIps: [kubelet.nodeIp] };
   const status = generateApiPodStatus(statusDeps, node, pod, podStatus, podIsTerminal);
   return activeDeadline.apply(pod, deps.hooks?.podStatus?.(pod, status) ?? status);

@@ -2,6 +2,7 @@ import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
 import type { ControlServer } from "../../../cluster/runtime/control/http.js";
 import type { HostedRuntime } from "../../../cluster/runtime/host/host.js";
+import type { KubeletHooks } from "../../../kubelet/app/kubelet.js";
 import type { Taint } from "../../../staging/apimachinery/api/node.js";
 import type { RestConfig } from "../../../staging/client-go/rest/client.js";
 import type { NodeContext } from "../../../testbed/context.js";
@@ -40,6 +41,8 @@ export interface LabNodesOptions {
   /** taints to register with; default: no taints */
   readonly taints?: readonly Taint[];
   readonly settings: LabDefinition["nodeOptions"];
+  /** of each kubelet; default: none */
+  readonly hooks?: KubeletHooks;
 }
 
 interface Session {
@@ -226,6 +229,7 @@ export class LabMachine {
         port: this.#port,
         // A kubelet's own start needs no answer of the API server.
         testsIdentity: !this.#hasJoined,
+        ...defined({ hooks: this.options.hooks }),
       },
     );
     this.#hasJoined = true;
