@@ -1,16 +1,18 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { LabError } from "../../util/errors.js";
 import { SeededRandom } from "../../util/seeded-random.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
 import { addPlainOptions } from "../cli/options.js";
+import { addExploreCommand } from "./explore.js";
+import { parseSeed } from "./seed.js";
 
 /** Of the names of faults and scenarios. */
 const NAME_COLUMNS = 28;
 
 interface RunFlags {
-  readonly seed: number;
+  readonly seed?: number;
   readonly junit?: true;
   readonly json?: true;
 }
@@ -22,12 +24,15 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
   );
   const run = addPlainOptions(chaos.command("run").description("run a scenario; exit code 1 if an expectation fails"))
     .argument("<scenario>", "the name of a ready one, or a YAML file; docs/chaos.md has the format")
-    .option("--seed <number>", "of names, IDs and jitter of the cluster", parseSeed, 1)
+    .option("--seed <number>", "of names, IDs and jitter of the cluster; default: the file's, or 1", parseSeed)
     .option("--junit", "the verdict as JUnit's XML")
     .action((word: string, flags: RunFlags) => runNamed(context, word, flags));
   addExamples(run, "kubelab chaos run node-partition", "kubelab chaos run my.yaml --seed 7 --junit > result.xml");
+  addExploreCommand(chaos, context);
   addPlainOptions(
-    chaos.command("list").description("list the faults, what breaks like that in real life, and the ready scenarios"),
+    chaos
+      .command("list")
+      .description("list the faults, what breaks like that in real life, the invariants, and the ready scenarios"),
   ).action(() => list(context));
   const schema = chaos.command("schema").description("print the JSON schema of scenario files, for editors");
   schema.action(async () => {
@@ -38,7 +43,7 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
   addExamples(schema, "kubelab chaos schema > scenario.schema.json");
 }
 
-async function runNamed(context: CliContext, word: string, { seed, junit, json }: RunFlags): Promise<void> {
+async function runNamed(context: CliContext, word: string, { seed: given, junit, json }: RunFlags): Promise<void> {
   if (junit === true && json === true) {
     throw new LabError("USAGE", "--json and --junit exclude each other", "Give one of them.");
   }
@@ -48,6 +53,7 @@ async function runNamed(context: CliContext, word: string, { seed, junit, json }
     import("../../lab/chaos/verdict.js"),
   ]);
   const scenario = await openScenario(word, context.cwd);
+  const seed = given ?? scenario.seed ?? 1;
   using _line = context.progress(`running ${word}`);
   const judgements = await runScenario({ context, random: new SeededRandom(seed) }, scenario);
   const holds = judgements.every((one) => one.holds);
@@ -61,11 +67,13 @@ async function runNamed(context: CliContext, word: string, { seed, junit, json }
 
 /** What can break, and what is ready to be run. */
 async function list(context: CliContext): Promise<void> {
-  const [{ FAULTS }, { readyScenarios }] = await Promise.all([
+  const [{ FAULTS }, { INVARIANTS }, { readyScenarios }] = await Promise.all([
     import("../../lab/chaos/faults.js"),
+    import("../../lab/chaos/invariants.js"),
     import("../../lab/chaos/library.js"),
   ]);
   const faults = Object.entries(FAULTS).map(([name, { inRealLife }]) => ({ name, inRealLife }));
+  const invariants = Object.entries(INVARIANTS).map(([name, meaning]) => ({ name, meaning }));
   const scenarios = await readyScenarios();
   const width = Math.max(40, (context.streams.stdout.columns ?? 200) - NAME_COLUMNS);
   const row = (name: string, text: string) =>
@@ -74,14 +82,11 @@ async function list(context: CliContext): Promise<void> {
     "Faults, and what breaks like that in real life:",
     ...faults.flatMap(({ name, inRealLife }) => row(name, inRealLife)),
     "",
+    "Invariants, for a scenario's invariants and kubelab chaos explore:",
+    ...invariants.flatMap(({ name, meaning }) => row(name, meaning)),
+    "",
     "Ready scenarios, for kubelab chaos run NAME:",
     ...scenarios.flatMap(({ name, title }) => row(name, title)),
   ].join("\n");
-  context.print({ text, json: { faults, scenarios } });
-}
-
-function parseSeed(text: string): number {
-  const seed = Number(text);
-  if (Number.isSafeInteger(seed) && seed >= 0) return seed;
-  throw new InvalidArgumentError("expected a whole number from 0.");
+  context.print({ text, json: { faults, invariants, scenarios } });
 }

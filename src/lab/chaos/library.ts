@@ -31,7 +31,7 @@ export async function readyScenarios(): Promise<readonly { readonly name: string
  * @throws LabError USAGE for an unknown name; BAD_FILE for a file that cannot be read or is wrong
  */
 export async function openScenario(word: string, cwd: string): Promise<Scenario> {
-  if (/[/\\.]/.test(word)) return parseScenario(await readScenario(word, cwd), word);
+  if (/[/\\.]/.test(word)) return parseScenario(await readScenarioFile(word, cwd), word);
   const names = await namesOfReady();
   if (names.includes(word)) return parseScenario(await readFile(fileOf(word), "utf8"), word);
   const like = nearest(names, word);
@@ -50,7 +50,8 @@ function fileOf(name: string): string {
   return fileURLToPath(new URL(`${name}.yaml`, READY));
 }
 
-async function readScenario(file: string, cwd: string): Promise<string> {
+/** @throws LabError BAD_FILE for a file that cannot be read */
+export async function readScenarioFile(file: string, cwd: string): Promise<string> {
   const bad = (why: string) => new LabError("BAD_FILE", `cannot read ${file}: ${why}`, "Check the path.");
   const text = await readIfThere(resolve(cwd, file)).catch((error: unknown) => {
     throw bad(messageOf(error));

@@ -8,6 +8,7 @@ import { nearest } from "../../util/text/nearest.js";
 import { injectionProblems } from "../labs/format/injection-names.js";
 import { ARGUMENTS_OF_FAULTS } from "./arguments-schema.js";
 import { FAULTS } from "./faults.js";
+import { INVARIANT_NAMES } from "./invariants.js";
 
 const duration = z.string("expected a duration such as 30s").transform((text, { addIssue }) => {
   try {
@@ -20,7 +21,8 @@ const duration = z.string("expected a duration such as 30s").transform((text, { 
   return z.NEVER;
 });
 
-const condition = z.string("expected a condition").superRefine((text, { addIssue }) => {
+/** A condition, as a file has it. */
+export const CONDITION = z.string("expected a condition").superRefine((text, { addIssue }) => {
   try {
     parseCondition(text);
   } catch (error) {
@@ -35,7 +37,7 @@ const argument = z.union([z.string(), z.number(), z.boolean()]);
 
 const fault = z
   .strictObject({
-    when: z.union([z.strictObject({ at: duration }), condition]).describe("a moment, or a condition that is met"),
+    when: z.union([z.strictObject({ at: duration }), CONDITION]).describe("a moment, or a condition that is met"),
     fault: z.string().meta({ enum: Object.keys(FAULTS) }),
     with: z.record(z.string(), argument).default({}).describe("the fault's arguments"),
     for: duration.optional().describe("then the fault is taken back; without it, it stays"),
@@ -55,35 +57,54 @@ const fault = z
   });
 
 const expectation = z.strictObject({
-  condition: condition.describe("a pod's or node's state, an Event or a fact, as `kubelab time until` takes it"),
+  condition: CONDITION.describe("a pod's or node's state, an Event or a fact, as `kubelab time until` takes it"),
   from: duration.default(0).describe("when the time of `within` begins"),
   within: duration.describe("how long the condition may take"),
   never: z.boolean().default(false).describe("the condition must not be met in that time"),
 });
 
 /** What a file may hold. */
-export const SCENARIO = z.strictObject({
-  title: z.string().min(1),
-  nodes: z.number().int().min(1).max(10).default(1).describe("named node-1, node-2, ..."),
-  objects: z
-    .array(
-      z.looseObject({
-        apiVersion: z.string(),
-        kind: z.string(),
-        metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-      }),
-    )
-    .default([])
-    .describe("created at 0 s"),
-  do: z.array(fault).default([]),
-  expect: z.array(expectation).min(1),
-});
+export const SCENARIO = z
+  .strictObject({
+    title: z.string().min(1),
+    seed: z.number().int().min(0).optional().describe("of the run, unless --seed names another"),
+    nodes: z.number().int().min(1).max(10).default(1).describe("named node-1, node-2, ..."),
+    objects: z
+      .array(
+        z.looseObject({
+          apiVersion: z.string(),
+          kind: z.string(),
+          metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+        }),
+      )
+      .default([])
+      .describe("created at 0 s"),
+    do: z.array(fault).default([]),
+    expect: z.array(expectation).default([]),
+    invariants: z
+      .array(z.enum(INVARIANT_NAMES))
+      .default([])
+      .describe("what must hold in every moment, and within 12 minutes after the last fault"),
+  })
+  .refine(({ expect, invariants }) => expect.length + invariants.length > 0, {
+    path: ["expect"],
+    message: "expected an expectation or an invariant",
+  });
 
 /** Objects, faults and expectations. Times are ms of the cluster's clock, from the moment when the objects exist. */
 export type Scenario = z.infer<typeof SCENARIO>;
 
 /** @param file its name, for messages @throws LabError BAD_FILE with a line for each wrong field */
 export function parseScenario(text: string, file: string): Scenario {
+  return parseChecked(SCENARIO, text, file, "scenario");
+}
+
+/**
+ * Reads a file of one YAML document.
+ * @param whole names the document in messages about the whole
+ * @throws LabError BAD_FILE with a line for each wrong field
+ */
+export function parseChecked<T>(schema: z.ZodType<T>, text: string, file: string, whole: string): T {
   const bad = (why: string) => new LabError("BAD_FILE", `${file}: ${why}`, "docs/chaos.md has the format.");
   let documents: readonly unknown[];
   try {
@@ -92,19 +113,19 @@ export function parseScenario(text: string, file: string): Scenario {
     throw bad(messageOf(error));
   }
   if (documents.length !== 1) throw bad("expected one YAML document");
-  const { data, error } = SCENARIO.safeParse(documents[0]);
+  const { data, error } = schema.safeParse(documents[0]);
   if (data !== undefined) return data;
-  throw bad((error?.issues ?? []).map((issue) => problemOf(issue)).join("\n"));
+  throw bad((error?.issues ?? []).map((issue) => problemOf(issue, whole)).join("\n"));
 }
 
 type Issue = z.core.$ZodIssue;
 
 /** Of a value with several forms, the problem of the form that it has. */
-function problemOf(issue: Issue, above: readonly PropertyKey[] = []): string {
+function problemOf(issue: Issue, whole: string, above: readonly PropertyKey[] = []): string {
   const path = [...above, ...issue.path];
   const meant =
     issue.code === "invalid_union"
       ? issue.errors.map(([first]) => first).find((first) => first?.code !== "invalid_type" || first.path.length > 0)
       : undefined;
-  return meant === undefined ? `${path.join(".") || "scenario"}: ${issue.message}` : problemOf(meant, path);
+  return meant === undefined ? `${path.join(".") || whole}: ${issue.message}` : problemOf(meant, whole, path);
 }

@@ -43,6 +43,8 @@ test.each([
   ["a condition", file(STOP, "{ condition: web is up, within: 1m }"), "is not a condition"],
   ["a state of a node", file(STOP, "{ condition: node/n=Up, within: 1m }"), "no state of a node"],
   ["an unknown field", file(STOP, "{ condition: event=X, within: 1m, always: true }"), "always"],
+  ["an unknown invariant", file(STOP).replace("expect:", "invariants: [no-pod-lst]\nexpect:"), "invariants.0: "],
+  ["neither expectations nor invariants", "title: a test\n", "expected an expectation or an invariant"],
   ["two documents", `${file(STOP)}---\n${file(STOP)}`, "one YAML document"],
 ])("refuses %s", (_, text, message) => {
   expect(() => parseScenario(text, "s.yaml")).toThrow(message);
@@ -65,7 +67,7 @@ test("the schema has each field of a file, and the names of the faults", () => {
   const { properties } = scenarioSchema() as {
     readonly properties: Readonly<Record<string, { readonly items?: object }>>;
   };
-  expect(Object.keys(properties)).toEqual(["title", "nodes", "objects", "do", "expect"]);
+  expect(Object.keys(properties)).toEqual(["title", "seed", "nodes", "objects", "do", "expect", "invariants"]);
   expect(properties["do"]?.items).toMatchObject({
     properties: { fault: { enum: Object.keys(FAULTS) }, for: { type: "string" } },
     required: ["when", "fault"],

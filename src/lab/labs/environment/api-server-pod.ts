@@ -24,6 +24,9 @@ export class ApiServerPod implements AsyncDisposable {
   #turn: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
 
+  /** called with each control plane that has started, and with undefined before one ends */
+  onChange: (current: ControlPlane | undefined) => void = () => {};
+
   private constructor(
     readonly options: ControlPlaneOptions,
     readonly first: ControlPlane,
@@ -113,11 +116,13 @@ export class ApiServerPod implements AsyncDisposable {
     if (!this.#wanted) {
       const ending = this.#current;
       this.#current = undefined;
+      this.onChange(undefined);
       await ending?.close();
     }
     while (this.#wanted && this.#current === undefined && !signal.aborted) {
       try {
         this.#current = await startEmbeddedControlPlane(this.options);
+        this.onChange(this.#current);
       } catch (error) {
         if (!(error instanceof LabError) || error.code !== "USAGE") throw error;
         await this.options.clock.sleep(RESTART_MS, signal).catch(() => undefined);

@@ -43,6 +43,8 @@ export interface LabNodesOptions {
   readonly settings: LabDefinition["nodeOptions"];
   /** of each kubelet; default: none */
   readonly hooks?: KubeletHooks;
+  /** runs the runtimes in this process, for held time; default: each in its own */
+  readonly runtimesHere?: boolean;
 }
 
 interface Session {
@@ -87,6 +89,10 @@ export class LabNodes implements AsyncDisposable {
     const deps = { clock, random: context.random, trace: facts.openTrace() };
     const identity = proxyIdentity(deps, target, context.signal);
     for (const machine of this.#machines.values()) await machine.startProxy(deps, identity);
+  }
+
+  get all(): readonly LabMachine[] {
+    return [...this.#machines.values()];
   }
 
   /** @param name undefined: the only node @throws LabError USAGE */
@@ -154,7 +160,7 @@ export class LabMachine {
   static async open(session: Session, name: string, options: LabNodesOptions): Promise<LabMachine> {
     const folder = join(options.folder, name);
     await makeFolder(join(folder, "manifests"));
-    const { hostRuntime } = await import("../../../cluster/runtime/host/host.js");
+    const startRuntime = await runtimeStarter(options.runtimesHere === true);
     const { serveControl } = await import("../../../cluster/runtime/control/http.js");
     const { clock, facts } = session;
     const { pullMs } = options.settings;
@@ -168,7 +174,7 @@ export class LabMachine {
     const seed = random.part?.(`runtime ${name}`).bytes(4).readUInt32BE();
     const node = { nodeName: name, nodeRoot: nodeRootIn(folder) };
     const settings = { rootDir, ...node, traceLevel: 2, pullMs, network, ...defined({ seed }) } as const;
-    const runtime = await hostRuntime({ clock, trace, ...settings });
+    const runtime = await startRuntime({ clock, trace, ...settings });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
     // The lab's folder may be removed before the last write.
@@ -305,6 +311,12 @@ export class LabMachine {
     }
     this.log.write(text);
   }
+}
+
+async function runtimeStarter(here: boolean) {
+  return here
+    ? (await import("../../../cluster/runtime/host/here.js")).runRuntimeHere
+    : (await import("../../../cluster/runtime/host/host.js")).hostRuntime;
 }
 
 /** The same process with a randomness and a signal of their own. */

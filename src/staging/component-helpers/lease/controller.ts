@@ -39,11 +39,13 @@ const REQUEST_TIMEOUT_MS = 10_000;
  *
  * Mirrors k8s.io/component-helpers/apimachinery/lease/controller.go (sync, backoffEnsureLease, ensureLease,
  * retryUpdateLease, newLease) and pkg/kubelet/util/nodelease.go (SetNodeOwnerFunc).
- * Differs: no 4 % jitter unless requested; a 403 ends it, because a missing right will not appear.
+ * Differs: no 4 % jitter unless requested; a 403 before the first lease ends it, because a missing right will not appear.
  */
 export class LeaseController {
   readonly #observer: LeaseObserver;
   #latest: LeaseObject | undefined;
+  /** the API server has answered with a lease */
+  #hadLease = false;
 
   constructor(
     readonly deps: ClientCtx,
@@ -69,7 +71,7 @@ export class LeaseController {
   /**
    * Renews at each interval, after a first `sync` by the caller.
    * @yields one outcome per round
-   * @throws the signal's reason when it aborts; LabError FORBIDDEN
+   * @throws the signal's reason when it aborts; LabError FORBIDDEN before the first lease
    */
   async *run(signal: AbortSignal): AsyncGenerator<LeaseOutcome> {
     for (;;) {
@@ -201,7 +203,14 @@ export class LeaseController {
     };
   }
 
-  /** Sends one request. Failures are return values, except for a missing right and an abort. */
+  #isWorthRetry(error: LabError): boolean {
+    return error.code === "CLUSTER_UNREACHABLE" || this.#hadLease;
+  }
+
+  /**
+   * Sends one request. Failures are return values, except for an abort. Before the first lease a missing right and a server that is not
+   * trusted are thrown, because a wrong configuration does not mend itself; upstream retries these, too.
+   */
   async #attempt(
     request: { method: "GET" | "POST" | "PUT"; path: string; body?: LeaseObject },
     signal: AbortSignal,
@@ -215,11 +224,14 @@ export class LeaseController {
         signal,
       });
     } catch (error) {
-      if (signal.aborted || !(error instanceof LabError) || error.code !== "CLUSTER_UNREACHABLE") throw error;
+      if (signal.aborted || !(error instanceof LabError) || !this.#isWorthRetry(error)) throw error;
       return { lease: undefined, status: undefined, why: error.message };
     }
-    if (isSuccess(answer)) return { lease: answer.body, status: answer.status, why: "" };
-    if (answer.status === 403) throw forbidden(this.options.nodeName, statusMessage(answer));
+    if (isSuccess(answer)) {
+      this.#hadLease = true;
+      return { lease: answer.body, status: answer.status, why: "" };
+    }
+    if (answer.status === 403 && !this.#hadLease) throw forbidden(this.options.nodeName, statusMessage(answer));
     const reason = statusReason(answer);
     return {
       lease: undefined,

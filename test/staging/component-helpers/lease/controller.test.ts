@@ -239,10 +239,25 @@ describe("the lease controller", () => {
     assert.equal(clock.sleeping, 0);
   });
 
-  test("403 ends it with a sentence", async () => {
+  test("403 before the first lease ends it with a sentence", async () => {
     const { server, controller, stop } = start();
     server.failures.push(status(403, "Forbidden"));
     await assert.rejects(controller.sync(stop.signal), { code: "FORBIDDEN", message: /does not let n1 renew/ });
+  });
+
+  test.each([
+    ["a certificate of another CA", () => new LabError("CLUSTER_NOT_TRUSTED", "shows another certificate", "")],
+    ["403", () => status(403, "Forbidden")],
+  ])("%s after the first lease is retried", async (_, failure) => {
+    const { clock, server, stop, run, at } = start();
+    const done = run();
+    await clock.advance(5_000);
+    // Five updates and the GET after them.
+    for (let i = 0; i < 6; i++) server.failures.push(failure());
+    await clock.advance(6_000);
+    assert.deepEqual(at(), ["created 00:00.000000", "renewed 00:10.200000"]);
+    stop.abort();
+    await assert.rejects(done, { name: "AbortError" });
   });
 
   test("a retry is reported with its wait", async () => {

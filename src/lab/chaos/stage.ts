@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { ServerFaults } from "../../cluster/apiserver/endpoints/faults/server-faults.js";
+import type { KubeletHooks } from "../../kubelet/app/kubelet.js";
+import type { KubeClient } from "../../staging/client-go/rest/client.js";
+import { createClient } from "../../staging/client-go/rest/create-client.js";
+import type { NodeContext } from "../../testbed/context.js";
+import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
+import type { TraceEvent } from "../../trace/events.js";
+import type { Disposables } from "../../util/async/disposables.js";
+import type { SystemClock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
+import { makeUniqueFolder, removeOwn } from "../../util/os/temporary-folder.js";
+import type { SeededRandom } from "../../util/seeded-random.js";
+import { ApiServerPod } from "../labs/environment/api-server-pod.js";
+import { LabFacts } from "../labs/environment/facts.js";
+import { contextOf, LabNodes } from "../labs/environment/nodes.js";
+import { labFolderPrefix } from "../labs/environment/orphaned-processes.js";
+import { Guard } from "./guard.js";
+import type { Scenario } from "./scenario.js";
+
+const KUBE_VERSION = "1.25";
+
+/** The cluster of a scenario, in this process. Its time stands still. */
+export interface Stage {
+  readonly clock: SystemClock;
+  readonly facts: LabFacts;
+  readonly nodes: LabNodes;
+  readonly faults: ServerFaults;
+  /** undefined unless the scenario restarts it: its state is on disk, which takes longer */
+  readonly apiServer: ApiServerPod | undefined;
+  /** the administrator's; its requests are in no trace */
+  readonly client: KubeClient;
+  /** undefined without invariants */
+  readonly guard: Guard | undefined;
+}
+
+/** What a run gets from its process. */
+export interface RunDeps {
+  readonly context: NodeContext;
+  readonly random: SeededRandom;
+  /** of each kubelet; default: none */
+  readonly hooks?: KubeletHooks;
+  /** called with each fact of the cluster */
+  readonly onFact?: (event: TraceEvent) => void;
+}
+
+/** Starts the control plane and the nodes. @param open closes them */
+export async function openStage(
+  { context, random, hooks, onFact }: RunDeps,
+  clock: SystemClock,
+  scenario: Scenario,
+  open: Disposables,
+): Promise<Stage> {
+  const facts = new LabFacts(clock);
+  const trace = facts.openTrace();
+  if (onFact !== undefined) facts.passTo({ level: facts.level, write: onFact });
+  const folder = await makeUniqueFolder(labFolderPrefix());
+  open.defer(() => removeOwn(folder));
+  const faults = new ServerFaults();
+  const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false, faults };
+  const isRestarted = scenario.do.some(({ fault }) => fault === "apiserver-restart");
+  const apiServer = isRestarted ? await ApiServerPod.open(settings, join(folder, "etcd")) : undefined;
+  const plane = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
+  const { admin } = plane;
+  open.defer(() => apiServer?.[Symbol.asyncDispose]() ?? plane.close());
+  const nothing = async () => {};
+  const description = "the scenario's cluster";
+  const nodes = await LabNodes.open(
+    { context: contextOf(context, random, context.signal), clock, facts },
+    {
+      count: scenario.nodes,
+      prefix: "node-",
+      folder,
+      target: {
+        kind: "joined",
+        admin,
+        description,
+        kubeVersion: KUBE_VERSION,
+        close: nothing,
+        [Symbol.asyncDispose]: nothing,
+      },
+      settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: true },
+      runtimesHere: true,
+      ...defined({ hooks }),
+    },
+  );
+  open.defer(() => nodes[Symbol.asyncDispose]());
+  const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
+  open.defer(() => client.close());
+  open.defer(async () => faults.writes.set(0));
+  const guard = scenario.invariants.length === 0 ? undefined : new Guard(scenario.invariants, clock, facts.reads);
+  if (guard !== undefined) {
+    open.defer(async () => guard[Symbol.dispose]());
+    guard.follow(plane);
+    if (apiServer !== undefined) apiServer.onChange = (current) => guard.follow(current);
+    for (const { name, runtime } of nodes.all) guard.followRuntime(name, runtime.control);
+  }
+  return { clock, facts, nodes, faults, apiServer, client, guard };
+}
