@@ -26,7 +26,7 @@ export async function shrink(failing: Scenario, stillFails: StillFails, mostRuns
 }
 
 /** Each scenario that is one step smaller, the largest steps first. Pure. */
-export function smallerOnes(scenario: Scenario): readonly Scenario[] {
+function smallerOnes(scenario: Scenario): readonly Scenario[] {
   const { do: faults, objects, nodes } = scenario;
   const withFaults = (list: Scenario["do"]): Scenario => ({ ...scenario, do: list });
   return [
