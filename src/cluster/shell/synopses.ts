@@ -76,6 +76,7 @@ const SYNOPSES: Readonly<Record<string, string>> = {
   pidof: "[-s] [-o PID] [NAME]...",
   ping: "[-c COUNT] [-i SECS] [-W SECS] [-w SECS] HOST",
   pkill: "[-l|-SIGNAL] [-xfvno] [-s SID|-P PPID|PATTERN]",
+  printf: "FORMAT [ARG]...",
   printenv: "[VARIABLE]...",
   ps: "[-o COL1,COL2=HEADER] [-T]",
   pwd: "",

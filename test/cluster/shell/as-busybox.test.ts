@@ -124,6 +124,55 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "ls -n /etc/passwd | cut -c1-33; ls -l nope; ls nope nope2 /etc/passwd",
     "-rw-r--r--    1 0        0       \nls: nope: No such file or directory\nls: nope: No such file or directory\nls: nope2: No such file or directory\n/etc/passwd\n",
   ],
+  [
+    "find . -exec false ';' -print; touch a b; find . -type f -exec test {} = ./a ';' -print; find . -type f ! -exec test {} = ./a ';' -print; find . -type f -exec false ';' -o -name a -print",
+    "./a\n./b\n./a\n",
+  ],
+  [
+    "touch a b; find . -name a -exec echo 1 {} + -o -name b -exec echo 2 {} +; find a -exec false {} +; echo $?; find . -exec nope ';'; echo $?; find a -exec sh -c 'exit 3' ';'; echo $?",
+    "1 ./a\n2 ./b\n1\nfind: nope: No such file or directory\nfind: nope: No such file or directory\nfind: nope: No such file or directory\n0\n0\n",
+  ],
+  [
+    "for s in -name -type '-type z' '-maxdepth x' -exec '-exec echo' '(' '-size x' '-perm zz' '-mtime x' '-newer nope' -nope '-print foo' '-name a b' '-samefile nope'; do find . $s; done; find nope; find -Q",
+    "find: -name requires an argument\nfind: -type requires an argument\nfind: invalid argument 'z' to '-type'\nfind: invalid number 'x'\nfind: -exec requires an argument\nfind: -exec requires an argument\nfind: unpaired '('\nfind: invalid number 'x'\nfind: invalid mode 'zz'\nfind: invalid number 'x'\nfind: can't stat 'nope': No such file or directory\nfind: unrecognized: -nope\n<usage find>\nfind: unrecognized: foo\n<usage find>\nfind: unrecognized: b\n<usage find>\nfind: can't stat 'nope': No such file or directory\nfind: nope: No such file or directory\nfind: unrecognized: -Q\n<usage find>\n",
+  ],
+  [
+    "mkdir -p d/e; touch a d/f; find d -depth | tail -1; find . -maxdepth 1 -type f; find . -mindepth 2 | sort; find . -name d -prune -o -type f -print; find . '(' -name a -o -name f ')' -print | sort; find d/ | sort; find a/; find . -empty | sort; find . -iname A; find . -path './d/*' | sort; find . -name a -print0 | od -c | head -1; find . -name a -quit; find . ! -type d -a -name a",
+    "d\n./a\n./d/e\n./d/f\n./a\n./a\n./d/f\nd/\nd/e\nd/f\nfind: a/: Not a directory\n./a\n./d/e\n./d/f\n./a\n./d/e\n./d/f\n0000000   .   /   a  \\0\n./a\n",
+  ],
+  [
+    "touch a b; ln -s a l; find . -type l; find -L . -type l; find -H l -type f; find l -type f; find . -follow -name l -type f; find . -samefile a; ln a c; find . -samefile a | sort; find . -size 0 -name a; echo x > s; find . -size -2c -name s; find . -size 2c; find . -size 1; find . -name '[ab]' | sort; find . -executable",
+    "./l\nl\n./l\n./a\n./a\n./c\n./a\n./s\n./a\n./b\n.\n",
+  ],
+  [
+    "touch a b ab; find . -regex '.*/[ab]' | sort; find . -regex '\\./\\(a\\|ab\\)' | sort; find . -regex 'a['; find . -regex a; find . -regex './a+'",
+    "./a\n./b\n./a\n./ab\nfind: bad regex 'a[': Invalid regular expression\n",
+  ],
+  [
+    "printf '%d\\n' abc; printf '%d\\n' 12abc; printf '%d %s\\n' 1 a 2; printf '%q' x; printf '%x\\n' 0x1f; printf '%f\\n' abc; printf '%d\\n' ''; printf '%s %d\\n' a; printf '%'; printf '%5'; printf -- 'x\\n'; printf '%d\\n' '\"a' 0x 99999999999999999999; printf; echo $?",
+    "sh: invalid number 'abc'\n0\nsh: invalid number '12abc'\n0\n1 a\n2 \nsh: %q: invalid format\n1f\nsh: invalid number 'abc'\n0.000000\nsh: invalid number ''\n0\na sh: invalid number ''\n0\nsh: %: invalid format\nsh: %5: invalid format\nx\n97\nsh: invalid number '0x'\n0\nsh: invalid number '99999999999999999999'\n0\nsh: usage: printf FORMAT [ARGUMENT...]\n2\n",
+  ],
+  [
+    "/bin/printf '%d\\n' abc; /bin/printf '%s\\n' a b; /bin/printf; echo $?",
+    "printf: invalid number 'abc'\n0\na\nb\n<usage printf>\n1\n",
+  ],
+  [
+    'echo ~root ~nobody ~nope ~root/y "~root"; alias; alias a=b c="d e"; alias nope; alias c; unalias c nope; alias; unalias -a; alias',
+    "/root /home ~nope /root/y ~root\nalias: nope not found\nc='d e'\nunalias: nope not found\na='b'\n",
+  ],
+  [
+    "times | sed 's/[0-9]/0/g'; time -p true 2>&1 | sed 's/[0-9]/0/g'; time; time nope 2>&1 | head -2; time true 2>&1 | head -1 | cut -c1-8",
+    "0m0.000s 0m0.000s\n0m0.000s 0m0.000s\nreal 0.00\nuser 0.00\nsys 0.00\n<usage time>\ntime: can't execute 'nope': No such file or directory\nCommand exited with non-zero status 127\nreal\t0m \n",
+  ],
+  ["pwd -P; pwd -L; cd -P /tmp; pwd", "/tmp/w\n/tmp/w\n/tmp\n"],
+  [
+    "mkdir d; touch d/f; ln -s f d/l; touch -d '2020-01-02 03:04:05' d d/f; tar cf a.tar d; tar tvf a.tar | head -2; tar tf a.tar nope; echo $?; tar xf a.tar nope; tar tf nope.tar; echo $?; tar xf a.tar d/f nope; echo $?",
+    "drwxr-xr-x root/root         0 2020-01-02 03:04:05 d/\n-rw-r--r-- root/root         0 2020-01-02 03:04:05 d/f\ntar: nope: not found in archive\n1\ntar: nope: not found in archive\ntar: can't open 'nope.tar': No such file or directory\n1\ntar: nope: not found in archive\n1\n",
+  ],
+  [
+    "mkdir d; tar cf b.tar nope; echo $?; tar cf b.tar d nope; echo $?; tar tf b.tar; tar; echo $?; tar -Q; tar xf; tar cf b.tar; tar cf nope/x.tar d; tar xf b.tar -C nope; echo $?",
+    "tar: nope: No such file or directory\ntar: error exit delayed from previous errors\n1\ntar: nope: No such file or directory\ntar: error exit delayed from previous errors\n1\nd/\n<usage tar>\n1\ntar: invalid option -- 'Q'\n<usage tar>\ntar: option requires an argument -- 'f'\n<usage tar>\ntar: empty archive\ntar: can't open 'nope/x.tar': No such file or directory\ntar: can't change directory to 'nope': No such file or directory\n1\n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {

@@ -85,7 +85,7 @@ const AS_USER: readonly (readonly [string, string])[] = [
   ["cat /root/x", "cat: can't open '/root/x': Permission denied\n"],
   ["head /root/x", "head: /root/x: Permission denied\n"],
   ["grep a /root/x", "grep: /root/x: Permission denied\n"],
-  ["find /root", "find: /root: Permission denied\n"],
+  ["find /root", "/root\nfind: /root: Permission denied\n"],
   ["sed -n 1p /root/x", "sed: /root/x: Permission denied\n"],
 ];
 for (const [script, want] of AS_USER) {

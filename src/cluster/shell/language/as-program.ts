@@ -1,4 +1,5 @@
 import type { Self } from "../process/process.js";
+import { usageOf } from "../synopses.js";
 import { BUILTINS } from "./builtins.js";
 import { Interpreter } from "./interpreter.js";
 import { ShellState } from "./state.js";
@@ -16,6 +17,11 @@ export async function runBuiltinProgram(self: Self): Promise<number> {
   state.descriptors.set(2, { sink: self.stderr });
   const shell = new Interpreter(self, state, await loadLanguage());
   const builtin = BUILTINS[state.name];
+  const usage = usageOf(state.name);
+  if (usage !== undefined && self.argv.length === 1) {
+    await shell.print(usage.text, 2);
+    return usage.code;
+  }
   if (builtin === undefined) return 127;
   return shell.toTheEnd(() => builtin(self.argv.slice(1), shell));
 }

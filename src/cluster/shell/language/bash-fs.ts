@@ -9,11 +9,8 @@ type BashStat = Awaited<ReturnType<IFileSystem["stat"]>>;
 type Content = Parameters<IFileSystem["writeFile"]>[1];
 type Encoding = Parameters<IFileSystem["writeFile"]>[2];
 
-/** What just-bash learns about files. */
-export type Stats = Pick<ContainerFs, "stat" | "lstat">;
-
 /** A container's file system with the interface that just-bash expects. */
-export function bashFileSystem(fs: ContainerFs, umask: number, stats: Stats = fs): IFileSystem {
+export function bashFileSystem(fs: ContainerFs, umask: number): IFileSystem {
   const mode = NEW_FILE_MODE & ~umask;
   const run = async <T>(operation: string, body: () => T): Promise<T> => {
     try {
@@ -29,8 +26,8 @@ export function bashFileSystem(fs: ContainerFs, umask: number, stats: Stats = fs
       run("open", () => fs.write(path, bytesOf(content, options), { truncate: true, mode })),
     appendFile: (path, content, options) => run("open", () => fs.write(path, bytesOf(content, options), { mode })),
     exists: async (path) => fs.exists(path),
-    stat: (path) => run("stat", () => bashStat(stats.stat(path))),
-    lstat: (path) => run("lstat", () => bashStat(stats.lstat(path))),
+    stat: (path) => run("stat", () => bashStat(fs.stat(path))),
+    lstat: (path) => run("lstat", () => bashStat(fs.lstat(path))),
     mkdir: (path, options) => run("mkdir", () => fs.mkdir(path, { ...options, mode: 0o777 & ~umask })),
     readdir: (path) => run("scandir", () => fs.readdir(path)),
     rm: (path, options) => run("rm", () => remove(fs, path, options)),

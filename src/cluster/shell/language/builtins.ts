@@ -1,6 +1,7 @@
 import { changedMode, lettersOf, octal } from "../fs/mode.js";
 import { lookUp } from "../process/lookup.js";
 import { MAX_OPEN_FILES } from "../process/proc-process.js";
+import { isProcess } from "../process/process-table.js";
 import { test } from "./conditional.js";
 import { echoBytes } from "./echo.js";
 import { evaluate } from "./expansion/arithmetic.js";
@@ -50,9 +51,13 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     return 0;
   },
   printf: async (args, shell) => {
-    if (args.length === 0) throw new ShellError("usage: printf FORMAT [ARG...]");
+    const [format, ...rest] = args[0] === "--" ? args.slice(1) : args;
+    if (format === undefined) {
+      await shell.complain("usage: printf FORMAT [ARGUMENT...]");
+      return 2;
+    }
     const write = (bytes: Buffer) => shell.sink(1).write(bytes, shell.signal);
-    return runPrintf(args[0] as string, args.slice(1), { self: shell.self, write });
+    return runPrintf(format, rest, { self: shell.self, write, complain: (text) => shell.complain(text) });
   },
   test: async (args, shell) => Number(!test(args, shell)),
   "[": async (args, shell) => {
@@ -125,6 +130,15 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     return builtin === undefined ? runExternal([name, ...rest], shell, false) : builtin(rest, shell);
   },
   getopts,
+  alias,
+  unalias,
+  times: async (_args, shell) => {
+    const { self, state } = shell;
+    const own = self.machine.processes.find(self.pid);
+    const text = (ns: number) => `${Math.floor(ns / 60e9)}m${((ns % 60e9) / 1e9).toFixed(3)}s 0m0.000s\n`;
+    await shell.print(`${text(own !== undefined && isProcess(own) ? own.cpuNs : 0)}${text(state.childNs)}`);
+    return 0;
+  },
   hash: async () => 0,
   umask: async (args, shell) => {
     const [mode] = args.filter((arg) => arg !== "-S");
@@ -148,6 +162,36 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     return 0;
   },
 };
+
+/** `alias [NAME[=TEXT]...]` */
+async function alias(args: readonly string[], shell: Shell): Promise<number> {
+  const { aliases } = shell.state;
+  const line = (name: string) => `${name}='${(aliases.get(name) ?? "").replaceAll("'", "'\\''")}'\n`;
+  let status = 0;
+  if (args.length === 0) await shell.print([...aliases.keys()].map(line).join(""));
+  for (const arg of args) {
+    const [, name = "", text] = /^([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
+    if (text !== undefined) aliases.set(name, text);
+    else if (aliases.has(arg)) await shell.print(line(arg));
+    else {
+      await shell.print(`alias: ${arg} not found\n`, 2);
+      status = 1;
+    }
+  }
+  return status;
+}
+
+/** `unalias -a`, `unalias NAME...` */
+async function unalias(args: readonly string[], shell: Shell): Promise<number> {
+  const { aliases } = shell.state;
+  if (args[0] === "-a") aliases.clear();
+  let status = 0;
+  for (const name of args.filter((arg) => arg !== "-a" && !aliases.delete(arg))) {
+    await shell.print(`unalias: ${name} not found\n`, 2);
+    status = 1;
+  }
+  return status;
+}
 
 function count(args: readonly string[]): number {
   const number = Number(args[0] ?? 1);

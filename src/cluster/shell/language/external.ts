@@ -21,7 +21,9 @@ export async function runExternal(argv: readonly string[], shell: Shell, inPlace
     if (inPlace && state.traps.size === 0) return await execInPlace(self, argv, world);
     const group = shell.jobControl === undefined ? {} : ({ group: "new" } as const);
     const child = self.machine.spawn({ ...world, argv, parentPid: self.pid, ...group });
-    return (await shell.waitFor([child]))[0] ?? 0;
+    const [code = 0] = await shell.waitFor([child]);
+    state.childNs += child.cpuNs;
+    return code;
   } catch (error) {
     if (error instanceof ForkError) throw forkFailure(error);
     if (!(error instanceof SpawnError)) throw error;

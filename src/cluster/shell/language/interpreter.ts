@@ -13,7 +13,7 @@ import { redirect } from "./redirect.js";
 import type { ForkOptions, Shell } from "./shell.js";
 import { runSimpleCommand } from "./simple-command.js";
 import { forkFailure, Interrupted, Leave, ShellError, type ShellState, wordBytes } from "./state.js";
-import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode } from "./syntax/ast.js";
+import type { ArithExpr, CommandNode, PipelineNode, ScriptNode, StatementNode, WordNode } from "./syntax/ast.js";
 import type { ShellLanguage } from "./syntax/language.js";
 import { Traps } from "./traps.js";
 
@@ -175,7 +175,8 @@ export class Interpreter implements Shell {
     return 0;
   }
 
-  async #runPipeline(pipeline: PipelineNode, isLast: boolean): Promise<number> {
+  async #runPipeline(parsed: PipelineNode, isLast: boolean): Promise<number> {
+    const pipeline = parsed.timed === true ? withTimeProgram(parsed) : parsed;
     const [first] = pipeline.commands;
     const status =
       pipeline.commands.length === 1 && first !== undefined
@@ -336,4 +337,17 @@ function onlyCommandOf({ statements }: ScriptNode): CommandNode | undefined {
   const [pipeline, ...more] = statement?.pipelines ?? [];
   const isOnly = others.length + more.length === 0 && pipeline?.commands.length === 1;
   return isOnly ? pipeline.commands[0] : undefined;
+}
+
+/** ash has no keyword `time`: a program measures the first command. Differs: also in bash. */
+function withTimeProgram({ timed: _, ...pipeline }: PipelineNode): PipelineNode {
+  const [first, ...others] = pipeline.commands;
+  if (first?.type !== "SimpleCommand") return pipeline;
+  const word = (value: string): WordNode => ({ type: "Word", parts: [{ type: "Literal", value }] });
+  const args = [
+    ...(pipeline.timePosix === true ? [word("-p")] : []),
+    ...(first.name === null ? [] : [first.name]),
+    ...first.args,
+  ];
+  return { ...pipeline, commands: [{ ...first, name: word("time"), args }, ...others] };
 }

@@ -7,6 +7,8 @@ import { unescapeText } from "./escapes.js";
 export interface PrintfHost {
   readonly self: Pick<Self, "memory" | "turn">;
   write(bytes: Buffer): Promise<void> | void;
+  /** reports an argument or a format that is wrong */
+  complain(text: string): Promise<void>;
 }
 
 /** Output is written in pieces of about this length. */
@@ -14,6 +16,7 @@ const PIECE_LENGTH = 65_536;
 /** The largest width that printf(3) can return. */
 const MAX_WIDTH = 0x7fff_ffff;
 
+const VERBS = "bcdiouxXfeEgGsF";
 const ITEM =
   /\\(?:0?[0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)|%(?:%|([-+ 0#]*)(\*|(?:[1-9]\d*)?)(?:\.(\*|\d*))?([a-zA-Z]))|[^\\%]+|./gs;
 
@@ -23,6 +26,7 @@ const ITEM =
  */
 export async function runPrintf(format: string, args: readonly string[], host: PrintfHost): Promise<number> {
   const items = [...format.matchAll(ITEM)];
+  const wrong = items.findIndex(([whole, , , , verb]) => (verb === undefined ? whole === "%" : !VERBS.includes(verb)));
   let used = 0;
   const next = () => args[used++];
   let out = "";
@@ -35,14 +39,24 @@ export async function runPrintf(format: string, args: readonly string[], host: P
   };
   do {
     const before = used;
-    for (const [whole, flags = "", width, precision, verb] of items) {
+    for (const [at, [whole, flags = "", width, precision, verb]] of items.entries()) {
+      if (at === wrong) {
+        await flush();
+        await host.complain(`${format.slice(items[at]?.index)}: invalid format`);
+        return 1;
+      }
       if (verb === undefined) out += whole.startsWith("\\") ? unescapeText(whole) : whole === "%%" ? "%" : whole;
       else {
         const wide = width === "*" ? Number(next()) : Number(width);
         const exact = precision === undefined ? undefined : precision === "*" ? Number(next()) : Number(precision);
         if (exact !== undefined && exact > PIECE_LENGTH) host.self.memory.requireText(exact);
-        const shown = convert(verb, next(), flags, exact);
+        const arg = next();
+        const shown = convert(verb, arg, flags, exact);
         if (shown.isBad || wide > MAX_WIDTH) status = 1;
+        if (shown.isBad) {
+          await flush();
+          await host.complain(`invalid number '${arg ?? ""}'`);
+        }
         const [start, fill, count, end] = padding(shown.text, flags, wide > MAX_WIDTH ? 0 : wide, verb);
         out += start;
         let left = count;
@@ -77,25 +91,25 @@ function convert(
       return good(unescapeText(arg ?? ""));
     case "c":
       return good((arg ?? "").slice(0, 1));
-    case "q":
-      return good(`'${(arg ?? "").replaceAll("'", "'\\''")}'`);
     case "f":
     case "e":
     case "g":
     case "F":
     case "E":
     case "G": {
-      const value = Number(arg ?? 0);
+      const given = Number(arg ?? 0);
+      const isBad = Number.isNaN(given) || arg === "";
+      const value = isBad ? 0 : given;
       const text =
         verb.toLowerCase() === "e"
           ? value.toExponential(Math.min(precision ?? 6, MAX_DIGITS)).replace(/e([+-])(\d)$/, "e$10$2")
           : verb.toLowerCase() === "g"
             ? String(value)
             : value.toFixed(Math.min(precision ?? 6, MAX_DIGITS));
-      return { text: signed(text, value < 0, flags), isBad: Number.isNaN(value) };
+      return { text: signed(text, value < 0, flags), isBad };
     }
     default:
-      return integer(verb, arg ?? "0", flags, precision);
+      return integer(verb, arg ?? "", flags, precision);
   }
 }
 
@@ -112,11 +126,12 @@ function integer(verb: string, arg: string, flags: string, precision: number | u
   const bases: Readonly<Record<string, number>> = { x: 16, X: 16, o: 8 };
   const base = bases[verb] ?? 10;
   const given = match?.[1] === "-" ? -size : size;
+  const isNoNumber = !quoted && (match === null || match[0].length !== arg.length);
   // As in busybox, texts that strtoll and strtoull refuse are 0.
   const isSigned = base === 10 && verb !== "u";
   const isTooLarge = isSigned ? given !== BigInt.asIntN(64, given) : size >= 2n ** 64n;
-  const value = isTooLarge ? 0n : given;
-  const isBad = isTooLarge || (!quoted && (match === null || match[0].length !== arg.length) && arg !== "");
+  const value = isTooLarge || isNoNumber ? 0n : given;
+  const isBad = isTooLarge || isNoNumber;
   const shown = isSigned ? value : BigInt.asUintN(64, value);
   const magnitude = (shown < 0n ? -shown : shown).toString(base).padStart(precision ?? 0, "0");
   const prefix = flags.includes("#") && base === 16 ? "0x" : flags.includes("#") && base === 8 ? "0" : "";

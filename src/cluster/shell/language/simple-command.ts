@@ -7,6 +7,7 @@ import { redirect } from "./redirect.js";
 import type { Shell } from "./shell.js";
 import { Leave, type Saved, ShellError } from "./state.js";
 import type { AssignmentNode, SimpleCommandNode, WordNode } from "./syntax/ast.js";
+import { quote } from "./syntax/quote.js";
 
 /** Builtins whose `NAME=value` arguments are assignments: without splitting and file names. */
 const DECLARATIONS = new Set(["export", "readonly", "local", "declare", "typeset"]);
@@ -91,6 +92,9 @@ async function dispatch(
   isLast: boolean,
 ): Promise<number> {
   const name = argv[0] as string;
+  const alias =
+    literalText(node.name ?? { type: "Word", parts: [] }) === name ? shell.state.aliases.get(name) : undefined;
+  if (alias !== undefined) return withAssignments(node, shell, () => runAlias(name, alias, argv.slice(1), shell));
   const body = shell.state.functions.get(name);
   if (body !== undefined) return withAssignments(node, shell, () => runFunction(name, argv.slice(1), shell));
   const builtin = BUILTINS[name];
@@ -100,9 +104,44 @@ async function dispatch(
   return runBuiltin(builtin, argv, shell);
 }
 
+/** Runs the text of an alias, in which its name means the command. Differs: an alias holds at once, also on its own line. */
+async function runAlias(name: string, text: string, args: readonly string[], shell: Shell): Promise<number> {
+  const { aliases } = shell.state;
+  aliases.delete(name);
+  try {
+    return await shell.runText([text, ...args.map(quote)].join(" "));
+  } finally {
+    if (!aliases.has(name)) aliases.set(name, text);
+  }
+}
+
+/** The letters of builtins that refuse all others. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ["pwd", "LP"],
+  ["cd", "LPe"],
+  ["export", "p"],
+  ["readonly", "p"],
+  ["unset", "fv"],
+  ["umask", "S"],
+  ["jobs", "lp"],
+  ["hash", "r"],
+]);
+
+/** @throws ShellError */
+function requireLetters([name = "", ...args]: readonly string[]): void {
+  const letters = LETTERS.get(name);
+  if (letters === undefined) return;
+  for (const arg of args) {
+    if (!/^-./.test(arg) || arg === "--") return;
+    const wrong = [...arg.slice(1)].find((letter) => !letters.includes(letter));
+    if (wrong !== undefined) throw new ShellError(`illegal option -${wrong}`);
+  }
+}
+
 /** File and usage errors end the builtin, not the shell. */
 async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Shell): Promise<number> {
   try {
+    requireLetters(argv);
     return await builtin(argv.slice(1), shell);
   } catch (error) {
     const isSpecial = isSpecialBuiltin(argv[0] as string);

@@ -51,6 +51,10 @@ export class ShellState {
   readonly jobs = new Map<number, Process>();
   /** former values of local variables, restored when the function returns */
   readonly locals: Map<string, Saved>[] = [];
+  /** texts by the names that they replace */
+  readonly aliases = new Map<string, string>();
+  /** the processor time of programs that it waited for */
+  childNs = 0;
   /** `$1`, `$2`, ... */
   parameters: readonly string[] = [];
   #parameterBytes = 0;
@@ -205,6 +209,7 @@ export class ShellState {
     for (const [name, body] of this.#functions) copy.#functions.set(name, body);
     copy.#heldBytes = this.#heldBytes;
     copy.#parameterBytes = this.#parameterBytes;
+    for (const [name, text] of this.aliases) copy.aliases.set(name, text);
     for (const option of this.options) copy.options.add(option);
     for (const [fd, descriptor] of this.descriptors) copy.descriptors.set(fd, descriptor);
     for (const [signal, command] of this.traps) if (command === "" && signal !== 0) copy.traps.set(signal, command);

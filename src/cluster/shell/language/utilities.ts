@@ -8,7 +8,7 @@ import { busyboxErrors, busyboxRefusal } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
-import { bashFileSystem, type Stats } from "./bash-fs.js";
+import { bashFileSystem } from "./bash-fs.js";
 import type { Shell } from "./shell.js";
 
 const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
@@ -18,7 +18,7 @@ const DIFF_ONE = /(?<=^@@ [-+,\d ]{1,64}),1(?= )/gm;
  * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
  * Differs: in an endless pipeline they write nothing, because they wait for the end of input.
  */
-export async function runUtility(self: Self, stats?: Stats): Promise<number> {
+export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   const given = self.argv.slice(1);
   const hasZeros = name === "sort" && given.some((arg) => /^-[a-z]*z/.test(arg));
@@ -27,7 +27,7 @@ export async function runUtility(self: Self, stats?: Stats): Promise<number> {
   const stdin = hasZeros ? swapZeros(input) : input;
   const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd };
   const refused: FsError[] = [];
-  const { stdout, stderr, exitCode } = await runOutside(command, self, refused, stats);
+  const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);
   // just-bash writes a line that patches of Subversion have, empty times, and counts of one line.
   const patch = () => stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n").replace(DIFF_ONE, "");
@@ -87,17 +87,12 @@ const pool = new UtilityPool();
 const MAX_REFUSED = 1000;
 
 /** Runs a command in a process of its own, on the container's files. @param refused gets its failed operations @throws OutOfMemoryError */
-async function runOutside(
-  command: UtilityCommand,
-  self: Self,
-  refused: FsError[] = [],
-  stats?: Stats,
-): Promise<UtilityResult> {
+async function runOutside(command: UtilityCommand, self: Self, refused: FsError[] = []): Promise<UtilityResult> {
   const { memory, signal, turn } = self;
   const serve = async (method: RemoteMethod, given: readonly unknown[]) => {
     await turn();
     try {
-      return await answer(self, method, given, stats);
+      return await answer(self, method, given);
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;
       if (cause instanceof FsError && refused.length < MAX_REFUSED) refused.push(cause);
@@ -126,9 +121,9 @@ async function runOutside(
   }
 }
 
-function answer({ machine, umask }: Self, method: RemoteMethod, given: readonly unknown[], stats?: Stats): unknown {
+function answer({ machine, umask }: Self, method: RemoteMethod, given: readonly unknown[]): unknown {
   if (method === "sleep") return machine.clock.sleep(Number(given[0]));
-  const files = bashFileSystem(machine.fs, umask, stats);
+  const files = bashFileSystem(machine.fs, umask);
   const operation = files[method] as (...given: readonly unknown[]) => unknown;
   return operation(...given);
 }

@@ -1,6 +1,7 @@
 import { decodeText } from "../../byte-text.js";
 import { openForReading } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
+import { readAccounts } from "../../process/accounts.js";
 import type { HeldMemory } from "../../process/memory-account.js";
 import type { Self } from "../../process/process.js";
 import type { ProcessTable } from "../../process/process-table.js";
@@ -185,7 +186,8 @@ async function partText(part: WordPart, host: ExpansionHost): Promise<string> {
       return join(pieces, host);
     }
     case "TildeExpansion":
-      return part.user === null ? (host.state.get("HOME") ?? "/") : `~${part.user}`;
+      if (part.user === null) return host.state.get("HOME") ?? "/";
+      return readAccounts(host.files).find(({ name }) => name === part.user)?.home ?? `~${part.user}`;
     case "ParameterExpansion":
       return expandOperation(part, host);
     case "CommandSubstitution":

@@ -1,132 +1,133 @@
-import { decodeText } from "../../byte-text.js";
-import type { ContainerFs } from "../../fs/container-fs.js";
-import { changedMode } from "../../fs/mode.js";
-import type { FileStat } from "../../fs/stat.js";
-import { runUtility } from "../../language/utilities.js";
-import { AccountNames, groupIdOf, userIdOf } from "../../process/accounts.js";
+import { errorText, FsError } from "../../fs/fs-error.js";
+import { resolvePath } from "../../fs/paths.js";
 import { exitCodeOf, type Self } from "../../process/process.js";
-import { BytesSource, CollectingSink } from "../../streams.js";
-import { fail } from "../console.js";
+import { complain, fail, parseArgs, print, usage } from "../console.js";
 import { startChild } from "../system.js";
+import {
+  type Action,
+  type Expression,
+  type FindOptions,
+  FindProblem,
+  type Found,
+  parseExpression,
+} from "./find-expression.js";
 
-/** just-bash compares the nine lowest bits of a mode. */
-const MAX_TESTS = 9;
-const AGE_UNITS_MS: Readonly<Record<string, number>> = { "-mmin": 60_000, "-mtime": 86_400_000 };
-const MOMENT = "/\0mtime=";
-const FOUND = /\0\0(\d+):([^\0]+)\0\0/g;
-
-interface Plan {
-  /** for just-bash */
-  readonly args: string[];
-  /** the nth decides bit n of the mode that just-bash sees */
-  readonly tests: ((stat: FileStat) => boolean)[];
-  /** those of -exec */
-  readonly commands: { readonly words: readonly string[]; readonly isForAll: boolean }[];
+/** What a walk shares: `isOver` after -quit, and the exit code of the whole. */
+interface Walk {
+  readonly self: Self;
+  readonly options: FindOptions;
+  readonly expression: Expression;
+  readonly groups: Extract<Action, { readonly kind: "exec-all" }>[];
+  isOver: boolean;
+  code: number;
 }
 
-/**
- * `find [PATH...] [TEST|ACTION]...` of just-bash, which knows two types of files, no owners, no time but the machine's, and
- * its own programs. Our tests are bits of a file's mode for it, and commands of -exec are lines of its output.
- * Differs: a command that fails does not end the actions of its file.
- */
+/** `find [-HL] [PATH...] [TEST|ACTION]...`. Mirrors busybox's findutils/find.c. Differs: names come in their order. */
 export async function find(self: Self): Promise<number> {
+  const words = self.argv.slice(1);
+  const first = words.findIndex((word) => !/^-[HL]+$/.test(word));
+  const flags = parseArgs(words.slice(0, first < 0 ? undefined : first), "HL").options;
+  const rest = first < 0 ? [] : words.slice(first);
+  const end = rest.findIndex((word) => /^[-(!]/.test(word) || word === ")");
+  const paths = rest.slice(0, end < 0 ? undefined : end);
+  const { fs, clock } = self.machine;
+  const compile = rest.includes("-regex") ? (await import("re2js")).RE2JS.compile : undefined;
+  let parsed: ReturnType<typeof parseExpression>;
+  try {
+    parsed = parseExpression(end < 0 ? [] : rest.slice(end), { fs, cwd: self.cwd, nowMs: clock.now(), compile });
+  } catch (error) {
+    if (!(error instanceof FindProblem)) throw error;
+    return error.hasUsage ? usage(self, error.message) : fail(self, error.message);
+  }
+  const { options, expression } = parsed;
+  if (flags.has("L")) options.followsLinks = true;
+  const walk: Walk = { self, options, expression, groups: [], isOver: false, code: 0 };
+  for (const name of paths.length === 0 ? ["."] : paths) await visit(walk, name, 0, flags.has("H"));
+  for (const { words: command, names } of walk.groups) {
+    const argv = command.flatMap((word) => (word === "{}" ? names : [word]));
+    if (names.length > 0 && (await execute(self, argv)) !== 0) walk.code = 1;
+  }
+  return walk.code;
+}
+
+async function visit(walk: Walk, name: string, depth: number, follows: boolean): Promise<void> {
+  const { self, options } = walk;
   const { fs } = self.machine;
-  const plan = planOf(self);
-  if (typeof plan === "string") return fail(self, plan);
-  const { args, tests, commands } = plan;
-  const seen = (stat: FileStat): FileStat =>
-    tests.length === 0
-      ? stat
-      : { ...stat, mode: tests.reduce((bits, test, at) => bits | (Number(test(stat)) << at), 0) };
-  const stats = {
-    stat: (path: string) =>
-      path.startsWith(MOMENT) ? { ...fs.stat("/"), mtimeMs: Number(path.slice(MOMENT.length)) } : fs.stat(path),
-    lstat: (path: string) => seen(fs.lstat(path)),
-  };
-  const stdout = new CollectingSink();
-  let code = await runUtility({ ...self, argv: ["find", ...args], stdin: new BytesSource(), stdout }, stats);
-  const parts = stdout.bytes().toString("latin1").split(FOUND);
-  const groups = commands.map((): string[] => []);
-  for (let at = 0; at < parts.length; at += 3) {
-    await self.stdout.write(Buffer.from(parts[at] ?? "", "latin1"), self.signal);
-    const which = Number(parts[at + 1] ?? -1);
-    const path = decodeText(Buffer.from(parts[at + 2] ?? "", "latin1"));
-    const { words, isForAll = false } = commands[which] ?? {};
-    const argv = words?.map((word) => word.replaceAll("{}", path));
-    if (isForAll) groups[which]?.push(path);
-    else if (argv !== undefined) await execute(self, argv);
+  const path = resolvePath(self.cwd, name);
+  try {
+    const follow = (follows || options.followsLinks) && fs.exists(path);
+    const found = { name, path, stat: follow ? fs.stat(path) : fs.lstat(path) };
+    if (name.endsWith("/") && fs.stat(path).type !== "directory") throw new FsError("ENOTDIR", path);
     await self.turn();
-  }
-  for (const [at, { words }] of commands.entries()) {
-    const paths = groups[at] ?? [];
-    const argv = words.flatMap((word) => (word === "{}" ? paths : [word]));
-    if (paths.length > 0 && (await execute(self, argv)) !== 0) code = 1;
-  }
-  return code;
-}
-
-/** @returns the problem of a wrong argument */
-function planOf({ argv, machine: { fs, clock } }: Self): Plan | string {
-  const plan: Plan = { args: [], tests: [], commands: [] };
-  const given = argv.slice(1);
-  for (let name = given.shift(); name !== undefined; name = given.shift()) {
-    const { args } = plan;
-    if (name === "-exec") {
-      const end = given.findIndex((word, at) => word === ";" || (word === "+" && given[at - 1] === "{}"));
-      if (end < 1) return "-exec requires an argument";
-      const words = given.splice(0, end);
-      args.push("-printf", `\0\0${plan.commands.length}:%p\0\0`);
-      plan.commands.push({ words, isForAll: given.shift() === "+" });
-      continue;
+    const isShown = depth >= options.minDepth;
+    const isFolder = found.stat.type === "directory";
+    let enters = isFolder && depth < options.maxDepth;
+    if (isShown && !options.isDepthFirst) enters = !(await evaluate(walk, found)).isPruned && enters;
+    // Names are read after the actions, which may have removed some.
+    if (enters && !walk.isOver) {
+      for (const entry of fs.readdir(path)) {
+        if (walk.isOver) return;
+        await visit(walk, `${name}${name.endsWith("/") ? "" : "/"}${entry}`, depth + 1, false);
+      }
     }
-    const needsValue = /^-(user|group|perm|type|mmin|mtime)$/.test(name);
-    if (!needsValue && !/^-no(user|group)$/.test(name)) {
-      args.push(name);
-      continue;
+    if (isShown && options.isDepthFirst && !walk.isOver) await evaluate(walk, found);
+  } catch (error) {
+    if (!(error instanceof FsError)) throw error;
+    await complain(self, `${name}: ${errorText(error)}`);
+    walk.code = 1;
+  }
+}
+
+async function evaluate(walk: Walk, found: Found): Promise<{ readonly isPruned: boolean }> {
+  let isPruned = false;
+  const holds = async (expression: Expression): Promise<boolean> => {
+    if (walk.isOver) return false;
+    switch (expression.kind) {
+      case "test":
+        return expression.holds(found);
+      case "not":
+        return !(await holds(expression.of));
+      case "and":
+        for (const one of expression.all) if (!(await holds(one))) return false;
+        return true;
+      case "or":
+        for (const one of expression.all) if (await holds(one)) return true;
+        return false;
+      case "prune":
+        isPruned = true;
+        return true;
+      default:
+        return act(walk, found, expression);
     }
-    const value = needsValue ? given.shift() : "";
-    if (value === undefined) return `${name} requires an argument`;
-    const test = testOf(name, value, fs);
-    if (typeof test === "string") return test;
-    if (test === undefined) args.push(...(name === "-type" ? typeTest(value) : ageTest(name, value, clock.now())));
-    else if (plan.tests.push(test) > MAX_TESTS) return `more than ${MAX_TESTS} tests of owners and modes`;
-    else args.push("-perm", `-${(1 << (plan.tests.length - 1)).toString(8)}`);
+  };
+  await holds(walk.expression);
+  return { isPruned };
+}
+
+async function act(walk: Walk, { name, path }: Found, action: Action): Promise<boolean> {
+  const { self } = walk;
+  switch (action.kind) {
+    case "print":
+      await print(self, `${name}${action.end}`);
+      return true;
+    case "exec":
+      return (
+        (await execute(
+          self,
+          action.words.map((word) => word.replaceAll("{}", name)),
+        )) === 0
+      );
+    case "exec-all":
+      if (!walk.groups.includes(action)) walk.groups.push(action);
+      action.names.push(name);
+      return true;
+    case "delete":
+      if (name !== ".") self.machine.fs.remove(path);
+      return true;
+    default:
+      walk.isOver = action.kind === "quit";
+      return true;
   }
-  return plan;
-}
-
-/** A test of owners or modes. @returns the problem of a wrong value; undefined for another test */
-function testOf(name: string, value: string, fs: ContainerFs): ((stat: FileStat) => boolean) | string | undefined {
-  const names = new AccountNames(fs);
-  if (name === "-nouser") return ({ uid }) => names.user(uid) === undefined;
-  if (name === "-nogroup") return ({ gid }) => names.group(gid) === undefined;
-  if (name === "-user" || name === "-group") {
-    const id = name === "-user" ? userIdOf(fs, value) : groupIdOf(fs, value);
-    if (id === undefined) return `unknown ${name.slice(1)} ${value}`;
-    return ({ uid, gid }) => (name === "-user" ? uid : gid) === id;
-  }
-  if (name !== "-perm") return undefined;
-  const [, sign, text = ""] = /^([-+/]?)(.*)$/s.exec(value) ?? [];
-  const wanted = changedMode(text, 0, { isFolder: false, umask: 0 });
-  if (wanted === undefined) return `invalid mode '${text}'`;
-  if (sign === "") return ({ mode }) => mode === wanted;
-  return sign === "-" ? ({ mode }) => (mode & wanted) === wanted : ({ mode }) => (mode & wanted) !== 0;
-}
-
-/** A link is neither a file nor a folder. */
-function typeTest(type: string): readonly string[] {
-  return type === "l" ? "( ! -type f ! -type d )".split(" ") : ["-type", type];
-}
-
-/** An age is that of a file whose name is its modification time, Unix ms. */
-function ageTest(name: string, value: string, nowMs: number): readonly string[] {
-  const [, sign, count] = /^([-+]?)(\d+)$/.exec(value) ?? [];
-  const unitMs = AGE_UNITS_MS[name];
-  if (unitMs === undefined || count === undefined) return [name, value];
-  const younger = (units: number) => ["-newer", `${MOMENT}${nowMs - units * unitMs}`];
-  if (sign === "-") return younger(Number(count));
-  const older = ["(", "!", ...younger(Number(count) + (sign === "+" ? 1 : 0))];
-  return [...older, ...(sign === "+" ? [] : younger(Number(count) + 1)), ")"];
 }
 
 async function execute(self: Self, argv: readonly string[]): Promise<number> {

@@ -74,14 +74,16 @@ export async function time(self: Self): Promise<number> {
   const { clock } = self.machine;
   const startMs = clock.now();
   const child = await startChild(self, rest, cannotExecute);
-  if (typeof child === "number") return child;
-  const code = exitCodeOf(await child.exited);
+  const status = typeof child === "number" ? ({ kind: "exited", code: child } as const) : await child.exited;
+  const code = exitCodeOf(status);
+  if (status.kind === "signaled") await warn(self, `Command terminated by signal ${status.signal}\n`);
+  else if (code !== 0) await warn(self, `Command exited with non-zero status ${code}\n`);
   const text = (seconds: number) =>
     options.has("p") ? seconds.toFixed(2) : `${Math.floor(seconds / 60)}m ${(seconds % 60).toFixed(2)}s`;
   const separator = options.has("p") ? " " : "\t";
   const lines = [
     `real${separator}${text((clock.now() - startMs) / 1000)}`,
-    `user${separator}${text(child.cpuNs / 1e9)}`,
+    `user${separator}${text(typeof child === "number" ? 0 : child.cpuNs / 1e9)}`,
   ];
   await warn(self, `${lines.join("\n")}\nsys${separator}${text(0)}\n`);
   return code;

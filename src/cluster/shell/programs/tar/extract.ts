@@ -3,6 +3,7 @@ import { type ExtractEvents, extract as extractor, type Header } from "tar-strea
 import { withoutEnding } from "../../../../util/text/linear-text.js";
 import type { ContainerFs } from "../../fs/container-fs.js";
 import { errorText, FsError } from "../../fs/fs-error.js";
+import { modeText } from "../../fs/mode.js";
 import { resolvePath } from "../../fs/paths.js";
 import { globMatches, safeName } from "./options.js";
 import { TarError, type TarRun } from "./tar-run.js";
@@ -30,12 +31,15 @@ export async function extract(run: TarRun, archive: AsyncIterable<Buffer>): Prom
   const into = options.folder === "" ? self.cwd : resolvePath(self.cwd, options.folder);
   if (options.mode === "extract" && self.machine.fs.stat(into).type !== "directory") throw new FsError("ENOTDIR", into);
   const places: Places = { late: [], folders: [], into };
+  const found = new Set<string>();
   for await (const entry of entriesOf(archive)) {
     const { header } = entry;
     const name = safeName(header.name);
-    if (isWanted(name, run)) await extractOne(run, { path: resolvePath(into, name), name, header, entry }, places);
+    if (isWanted(name, run, found))
+      await extractOne(run, { path: resolvePath(into, name), name, header, entry }, places);
     entry.resume(); // skips what was not read
   }
+  for (const { name } of options.members) if (!found.has(name)) throw new TarError(`${name}: not found in archive`);
   for (const link of places.late) await makeLink(run, link);
   // In reverse order, because creating a file changes the time of its folder.
   for (const { path, header } of places.folders.reverse())
@@ -44,7 +48,7 @@ export async function extract(run: TarRun, archive: AsyncIterable<Buffer>): Prom
 
 async function extractOne(run: TarRun, member: Member, places: Places): Promise<void> {
   const { self, options } = run;
-  await run.name(member.name);
+  await run.name(options.mode === "list" && options.isVerbose ? longLine(member) : member.name);
   if (options.mode === "list" || member.name === "") return;
   if (options.toStdout) {
     for await (const piece of member.entry as AsyncIterable<Buffer>) await self.stdout.write(piece, self.signal);
@@ -56,6 +60,17 @@ async function extractOne(run: TarRun, member: Member, places: Places): Promise<
     if (!(error instanceof FsError)) throw error;
     await run.complain(`can't create '${member.name}': ${errorText(error)}`);
   }
+}
+
+const LETTERS: Readonly<Record<string, string>> = { directory: "d", symlink: "l" };
+
+/** Mirrors busybox's archival/libarchive/header_verbose_list.c. */
+function longLine({ name, header }: Member): string {
+  const { type, mode = 0, uname, gname, uid = 0, gid = 0, size = 0, mtime, linkname } = header;
+  const owner = `${uname || uid}/${gname || gid}`;
+  const when = (mtime ?? new Date(0)).toISOString().slice(0, 19).replace("T", " ");
+  const target = type === "symlink" || type === "link" ? ` -> ${linkname ?? ""}` : "";
+  return `${LETTERS[type ?? "file"] ?? "-"}${modeText(mode)} ${owner} ${String(size).padStart(9)} ${when} ${name}${target}`;
 }
 
 async function* entriesOf(archive: AsyncIterable<Buffer>): AsyncGenerator<Entry> {
@@ -84,14 +99,17 @@ export function tarError(error: unknown): unknown {
   return /^(?:Invalid header|Header exceeds)/.test(message) ? new TarError("invalid tar header") : error;
 }
 
-function isWanted(name: string, { options }: TarRun): boolean {
+/** @param found gets the members that were asked for */
+function isWanted(name: string, { options }: TarRun, found: Set<string>): boolean {
   if (options.excludes.some((pattern) => globMatches(pattern, name))) return false;
   if (options.members.length === 0) return true;
   const bare = withoutEnding(name, "/");
-  return options.members.some((member) => {
+  const matching = options.members.filter((member) => {
     const wanted = withoutEnding(safeName(member.name), "/");
     return bare === wanted || bare.startsWith(`${wanted}/`) || globMatches(wanted, bare);
   });
+  for (const member of matching) found.add(member.name);
+  return matching.length > 0;
 }
 
 interface Places {

@@ -48,7 +48,7 @@ const LONG_OPTIONS: Readonly<Record<string, string>> = {
 };
 const LONG_WITH_VALUE: Readonly<Record<string, string>> = { file: "f", directory: "C", exclude: "X" };
 
-/** @returns the options, or an error message */
+/** @returns the options, or what is wrong; "" if the mode is missing */
 export function parseTarOptions(args: readonly string[]): TarOptions | string {
   const flags = new Set<string>();
   const excludes: string[] = [];
@@ -76,7 +76,7 @@ export function parseTarOptions(args: readonly string[]): TarOptions | string {
     } else members.push({ folder, name: arg });
   }
   const modes = (["c", "x", "t"] as const).filter((letter) => flags.has(letter));
-  if (modes.length !== 1) return "exactly one of -c, -x and -t must be given";
+  if (modes.length !== 1) return "";
   if (flags.has("c") && members.length === 0) return "empty archive";
   return {
     mode: flags.has("c") ? "create" : flags.has("x") ? "extract" : "list",

@@ -1,11 +1,11 @@
 import { createGunzip, createGzip } from "node:zlib";
-import { errorText, FsError } from "../../fs/fs-error.js";
+import { FsError } from "../../fs/fs-error.js";
 import { openForReading, openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import { type ByteSink, unitsOf } from "../../streams.js";
 import { piecesOf, through, ZipError } from "../bytes/zip.js";
-import { complain, fail } from "../console.js";
+import { complain, fail, usage } from "../console.js";
 import { archive } from "./create.js";
 import { extract, tarError } from "./extract.js";
 import { parseTarOptions } from "./options.js";
@@ -18,7 +18,8 @@ import { TarError, type TarRun } from "./tar-run.js";
  */
 export async function tar(self: Self): Promise<number> {
   const options = parseTarOptions(self.argv.slice(1));
-  if (typeof options === "string") return fail(self, options);
+  if (options === "empty archive") return fail(self, options);
+  if (typeof options === "string") return usage(self, options || undefined);
   let code = 0;
   const names = options.mode === "create" && options.file === "-" ? self.stderr : self.stdout;
   const run: TarRun = {
@@ -32,17 +33,28 @@ export async function tar(self: Self): Promise<number> {
       if (options.isVerbose || options.mode === "list") await names.write(Buffer.from(`${text}\n`), self.signal);
     },
   };
+  let isMade = false;
   try {
-    if (options.mode === "create") await create(run);
-    else await extract(run, input(run));
+    if (options.mode === "create") {
+      await create(run);
+      isMade = true;
+    } else await extract(run, input(run));
   } catch (caught) {
     // The unpacking process reports its problem, and tar the end of its input.
     if (caught instanceof ZipError) await run.complain(caught.message);
     const error = caught instanceof ZipError ? new TarError("short read") : tarError(caught);
     if (!(error instanceof TarError || error instanceof FsError)) throw error;
-    await run.complain(error instanceof FsError ? errorText(error) : error.message);
+    await run.complain(error instanceof FsError ? `${subjectOf(run, error)}: ${error.text}` : error.message);
   }
+  if (code !== 0 && options.mode === "create" && isMade)
+    await complain(self, "error exit delayed from previous errors");
   return code;
+}
+
+/** What could not be opened: the archive, or the folder of -C. */
+function subjectOf({ self, options }: TarRun, { path }: FsError): string {
+  const isArchive = path === resolvePath(self.cwd, options.file);
+  return isArchive ? `can't open '${options.file}'` : `can't change directory to '${options.folder}'`;
 }
 
 async function create(run: TarRun): Promise<void> {
