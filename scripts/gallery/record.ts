@@ -11,8 +11,8 @@ import { LabSession } from "../../src/lab/labs/session/session.js";
 import { loadKubeconfig } from "../../src/staging/client-go/clientcmd/kubeconfig.js";
 import { createClient } from "../../src/staging/client-go/rest/create-client.js";
 import type { Fact, TraceEvent } from "../../src/trace/events.js";
-import { roleInLife } from "../../src/trace/story/roles.js";
-import { type StoryRule, tellStory } from "../../src/trace/story/teller.js";
+import { labRule } from "../../src/trace/story/rules.js";
+import { tellStory } from "../../src/trace/story/teller.js";
 import { LEVELS, Trace, type TraceSink } from "../../src/trace/trace.js";
 import { SystemClock } from "../../src/util/clock.js";
 import { SystemRandom } from "../../src/util/random.js";
@@ -183,24 +183,6 @@ export async function recordLab(home: string, lab: Lab): Promise<Recording> {
   }
 }
 
-/** A lab's step: what its commands and its clients' writes led to. */
-const rule = (title: string): StoryRule => {
-  let hasBegun = false;
-  return {
-    begins: (event) => {
-      const isCommand = event.kind === "step" && event.actor === "user" && event.title.startsWith("$ ");
-      const isWrite = event.kind === "request" && event.causedBy === undefined && roleInLife(event) === "step";
-      if (hasBegun || !(isCommand || isWrite)) return undefined;
-      hasBegun = true;
-      return { title };
-    },
-    roleOf: (event) => {
-      const isTold = (event.kind === "decision" || event.kind === "step") && event.level <= 1;
-      return isTold ? "step" : roleInLife(event);
-    },
-  };
-};
-
 /** The facts with the story that they tell, which is found as a command finds its own while it runs. */
 function withStory(facts: readonly TraceEvent[], title: string): readonly TraceEvent[] {
   const told: Fact[] = [];
@@ -216,7 +198,10 @@ function withStory(facts: readonly TraceEvent[], title: string): readonly TraceE
   const last = facts.at(-1);
   const stamp = { seq: last?.seq ?? 0, id: "", atMs: last?.atMs ?? 0, actor: "user", level: LEVELS.story } as const;
   {
-    using _story = tellStory(trace as Trace, rule(title));
+    using _story = tellStory(
+      trace as Trace,
+      labRule(() => title),
+    );
     for (const fact of facts) for (const sink of sinks) sink.write(fact);
   }
   return [

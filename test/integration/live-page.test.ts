@@ -6,7 +6,7 @@ import { POST_FORM } from "../support/page-scripts.js";
 
 /** Looks for a fact among all: the page opens on the story, and the list shows only the rows in view. */
 async function sees(page: Page, words: string, text: string): Promise<void> {
-  await page.getByRole("button", { name: "Everything" }).click();
+  await page.getByRole("button", { name: "Everything", exact: true }).click();
   await page.locator("#search").fill(words);
   await page.getByRole("option", { name: text }).first().waitFor();
 }
@@ -50,7 +50,7 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
     const { command, url } = await suite.startLive("pod-worker");
     await command.says(/is up, (and)/);
     const { page, complaints, hosts } = await suite.open(url);
-    await sees(page, "bootstrap", "Check whether this node needs to bootstrap");
+    await sees(page, "needs to bootstrap", "Check whether this node needs to bootstrap");
     const update = keyOf(page, "u update");
     assert.equal(await update.isEnabled(), false);
     await keyOf(page, "p pod").click();

@@ -84,6 +84,34 @@ export const WRITES_RULE: StoryRule = {
       : undefined,
 };
 
+/**
+ * A lab: for each of its steps, what its commands and its clients' writes led to.
+ * @param step its title when a fact is reported; undefined: none is shown
+ */
+export function labRule(step: () => string | undefined): StoryRule {
+  let told: string | undefined;
+  return {
+    begins: (event) => {
+      const title = step();
+      if (title === undefined || title === told || !isLearners(event)) return undefined;
+      told = title;
+      return { title, isAtOnce: true };
+    },
+    joins: (event) => told !== undefined && told === step() && isLearners(event),
+    roleOf: (event) => {
+      const isTold = (event.kind === "decision" || event.kind === "step") && event.level <= 1;
+      return isTold ? "step" : roleInLife(event);
+    },
+  };
+}
+
+/** A command of a lab, or a write of a client that it started. */
+function isLearners(event: TraceEvent): boolean {
+  if (event.causedBy !== undefined) return false;
+  if (event.kind === "step") return event.actor === "user" && event.title.startsWith("$ ");
+  return event.kind === "request" && roleInLife(event) === "step";
+}
+
 const SILENCE = "monitorNodeHealth";
 
 /** Whether a controller decided about another node, or about all. */

@@ -3,7 +3,7 @@ const VERBS = new Set(
   `abandon accept add adopt allocate allow answer approve ask assign attach bind break bring call cancel change charge check choose clean collect
   configure connect continue count create cut decode delete deny dispatch do end evict execute fall fetch fill find finish follow forbid forget forward
   free generate give ignore keep kill leave let list load look make mark measure merge move note pass patch plan preempt prepare proxy pull put rank read
-  refuse register release remove renew replace report request reset restart resume rotate route run scale send serve set show shut sign start
+  refuse register release relist remove renew replace report request reset restart resume rotate route run scale send serve set show shut sign start
   stop store suspend sync take taint terminate test translate trust try update use wait watch wrap write`.split(/\s+/),
 );
 const THEN = /^(\w+)((?: it)? (?:or|and) )(\w+)/;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { runInScope } from "../../../src/trace/scope.js";
-import { KEY_LEVEL, keysRule } from "../../../src/trace/story/rules.js";
+import { KEY_LEVEL, keysRule, labRule } from "../../../src/trace/story/rules.js";
 import { tellStory } from "../../../src/trace/story/teller.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -52,4 +52,40 @@ test("a key's story is told at once, also if nothing follows from it", async () 
     const last = events.at(-1);
     assert.ok(last?.kind === "story" && last.title.startsWith(title), JSON.stringify(last));
   }
+});
+
+test("a lab tells for each of its steps what the commands and writes of that step led to", async () => {
+  const { trace, events } = recordingTrace(new FakeClock());
+  let step: string | undefined;
+  using _story = tellStory(
+    trace,
+    labRule(() => step),
+  );
+  const apiserver = { actor: "apiserver", level: 1 } as const;
+  const decision = (what: string) => ({ kind: "decision", what, why: "w" }) as const;
+  // The cluster's own start is no part of a step.
+  trace.emit(decision("create the namespace default"), apiserver);
+  trace.emit({ kind: "step", title: "$ kubectl config" }, { actor: "user", level: 1 });
+  step = "Create a pod";
+  for (const title of ["$ kubectl create", "$ kubectl label"]) {
+    const command = trace.emit({ kind: "step", title }, { actor: "user", level: 1 });
+    trace.emit(decision(`run ${title}`), { ...apiserver, causedBy: command.id });
+    await Promise.resolve();
+  }
+  step = "Delete it";
+  trace.emit(decision("take a rest"), apiserver);
+  trace.emit({ kind: "step", title: "$ kubectl delete" }, { actor: "user", level: 1 });
+  await Promise.resolve();
+  trace.emit(decision("take another rest"), apiserver);
+  await Promise.resolve();
+  const told = events.flatMap((event) =>
+    event.kind === "story" ? event.steps.map(({ text }) => `${event.title}: ${text}`) : [],
+  );
+  assert.deepEqual(told, [
+    "Create a pod: $ kubectl create",
+    "Create a pod: runs $ kubectl create",
+    "Create a pod: $ kubectl label",
+    "Create a pod: runs $ kubectl label",
+    "Delete it: $ kubectl delete",
+  ]);
 });

@@ -124,6 +124,30 @@ browserSuite([], "a trace that tells a story", (suite) => {
     assert.equal(await page.getByRole("button", { name: "Only this chain" }).getAttribute("aria-pressed"), "true");
   });
 
+  test("a legend above the foot of the page has a sign of its own for each kind", async () => {
+    const { page } = await open();
+    const legend = page.locator(".legend");
+    await legend.locator("summary").click();
+    await legend.getByText("watch event").waitFor();
+    const signs = await legend.locator("path").evaluateAll((paths) => paths.map((path) => path.getAttribute("d")));
+    assert.equal(new Set(signs).size, signs.length);
+  });
+
+  test("a stored object's name stays on one line between API server and storage, however long it is", async () => {
+    const facts = new PageFacts();
+    const name = "web-5d9c8b7f6d-a-deployment-of-a-long-name";
+    const stored = facts.add(
+      { kind: "state", subject: `replicasets default/${name}`, what: "stored", to: "resourceVersion 7" },
+      { actor: "apiserver" },
+    );
+    facts.add({ kind: "story", title: "a write", steps: [{ fact: stored, text: "stores it" }] }, { actor: "user" });
+    const { page } = await open(facts.events);
+    const flag = page.locator(".flag");
+    assert.equal((await flag.innerText()).replaceAll("\u2011", "-"), `ReplicaSet ${name}`);
+    const box = await flag.boundingBox();
+    assert.ok((box?.height ?? 99) < 24, "one line");
+  });
+
   test("a search marks what it found", async () => {
     const { page } = await open();
     await page.getByLabel("Search").fill("pod web");

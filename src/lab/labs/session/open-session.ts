@@ -1,12 +1,15 @@
 import { isRunning, lockCluster, readClusterState } from "../../../testbed/target/cluster-state.js";
 import { nearestRelease } from "../../../testbed/target/server-release.js";
-import type { TraceSink } from "../../../trace/trace.js";
+import { labRule } from "../../../trace/story/rules.js";
+import { tellStory } from "../../../trace/story/teller.js";
+import { Trace, type TraceSink } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import { byLanguage } from "../../../util/i18n/language.js";
 import { LocalizedError } from "../../../util/i18n/message-error.js";
 import type { LabContext, LabOptions, LabProcess } from "../environment/context.js";
 import { type EmbeddedEnvironmentOptions, openEmbeddedEnvironment } from "../environment/embedded-environment.js";
 import type { LabEnvironment } from "../environment/environment.js";
+import type { LabFacts } from "../environment/facts.js";
 import { stopOrphanedProcesses } from "../environment/orphaned-processes.js";
 import type { RealTarget } from "../environment/own/cluster.js";
 import { OWN_NODE_PREFIX, openOwnEnvironment } from "../environment/own/environment.js";
@@ -87,20 +90,20 @@ export async function openSession(
   const announcement = await Announcement.of(context.env, about);
   const notePrompt = promptNotes(environment.place, summary.id, env.unicode);
   let isQuiet = false;
+  let step: string | undefined;
   const emit = (message: LabMessage) => {
     if (isQuiet) return;
     note(message);
     notePrompt(message);
+    if (message.kind === "step") step = message.title;
     if (message.kind === "step") announcement.note(byLanguage((language) => session.presentedIn(language)));
     onMessage(message);
   };
   const session: LabSession = new LabSession(lab, environment, { language, seed, emit });
-  if (sink !== undefined) {
-    const isShown = hidesChecks(session.definition);
-    environment.facts.passTo({ write: (fact) => isShown(fact) && sink.write(fact) });
-  }
+  const told = sink === undefined ? undefined : tellSteps(environment.facts, session, sink, () => step);
   const close = async () => {
     try {
+      told?.[Symbol.dispose]();
       await announcement[Symbol.asyncDispose]();
       await session[Symbol.asyncDispose]();
       if (realPlace !== undefined) await cleanUp(env, session);
@@ -177,4 +180,17 @@ async function claimClusterName({
     const answer = await lockCluster(env, clusterName);
     if (answer.outcome === "taken") return { clusterName, lock: answer.lock };
   }
+}
+
+/**
+ * Passes the facts that a learner can see on to a sink, with the story of each step.
+ * @param step the title of the one that is shown; undefined while the lab sets up its cluster
+ */
+function tellSteps(facts: LabFacts, session: LabSession, sink: TraceSink, step: () => string | undefined): Disposable {
+  const shown = new Trace(facts.clock, facts.wantsBodies, facts.secrets);
+  shown.addSink({ write: (event) => sink.write(event) });
+  const telling = tellStory(shown, labRule(step));
+  const isShown = hidesChecks(session.definition);
+  facts.passTo({ write: (fact) => isShown(fact) && shown.relay(fact) });
+  return telling;
 }

@@ -3,6 +3,7 @@ import { ChapterPanel } from "./chapters/panel.js";
 import { Player } from "./controls/player.js";
 import { Toolbar, Views } from "./controls/toolbar.js";
 import { Details } from "./details/details.js";
+import { Legend } from "./details/legend.js";
 import { Strip } from "./details/strip.js";
 import { hasOwnMeaning } from "./keys.js";
 import { language, say } from "./language.js";
@@ -38,14 +39,15 @@ export function App({ state, live }: AppProps) {
   const lab = live?.lab.value;
   // The story is no signal: without this, a lab's first facts would not replace the words of a page without any.
   state.revision.value;
-  const strip =
-    lab === undefined || lab.pictureless === "" || state.story.steps.length > 0 ? (
-      <Strip key="strip" state={state} />
-    ) : (
-      <p key="strip" class="strip">
-        {lab.pictureless}
-      </p>
-    );
+  // The cluster of a lab starts before the learner runs anything.
+  const isIdle = lab !== undefined && lab.pictureless !== "" && state.plots.value.length === 0;
+  const strip = isIdle ? (
+    <p key="strip" class="strip">
+      {lab.pictureless}
+    </p>
+  ) : (
+    <Strip key="strip" state={state} />
+  );
   const hasChapter = state.isPictureShown.value && state.shownChapter.value !== undefined;
   const chapter = hasChapter && <ChapterPanel key="chapter" state={state} />;
   const side = <Side key="side" state={state} live={live} />;
@@ -60,7 +62,7 @@ export function App({ state, live }: AppProps) {
           .join(" ")}
       >
         {live !== undefined && lab !== undefined && <LabPanel live={live} lab={lab} />}
-        <div class="left">
+        <div class="left" hidden={isIdle}>
           {!isStory && <Timeline state={state} />}
           {!isStory && live !== undefined && <Future live={live} />}
           {isStory ? (
@@ -101,6 +103,7 @@ function Footer({ state }: { readonly state: PageState }) {
         </>
       )}
       <kbd>Esc</kbd> {say("back")}
+      <Legend />
     </footer>
   );
 }
@@ -131,7 +134,7 @@ function Head({ state, live }: AppProps) {
   ).replace("kubelab ", "");
   const title = live?.lab.value?.title ?? ofCommand;
   return (
-    <header>
+    <header class={live?.lab.value === undefined ? "" : "of-lab"}>
       <div class="words">
         <h1>kubelab</h1>
         <p title={title}>{title}</p>
@@ -142,7 +145,7 @@ function Head({ state, live }: AppProps) {
       </div>
       <Views state={state} />
       <Toolbar state={state} />
-      {live !== undefined && live.lab.value === undefined && <KeyButtons live={live} />}
+      {live !== undefined && live.lab.value === undefined && <KeyButtons live={live} isFolded={isNarrow.value} />}
     </header>
   );
 }

@@ -18,7 +18,7 @@ const SHAPES: Readonly<Record<Exclude<Kind, "story">, string>> = {
   error: "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0Z",
   request: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0Z",
   rpc: "M-3-3H3V3H-3Z",
-  watch: "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0Z",
+  watch: "M-4 0L3-4V4Z",
 };
 
 /** What each sign means, for the legend. */

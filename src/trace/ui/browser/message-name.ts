@@ -21,10 +21,17 @@ export function messageName(step: Step, node?: string): string {
     case "request":
       return requestName(event.method, event.path, step.bodies, node);
     case "state":
-      return english(event.what) === "deleted" ? `delete ${event.subject}` : event.subject;
+      return stateName(english(event.what), event.subject);
     default:
       return proxiedTo(event) ?? "";
   }
+}
+
+/** `Pod web`, `delete Pod web`: of a stored object; else the subject */
+function stateName(what: string, subject: string): string {
+  const [resource = "", object] = subject.split(" ");
+  if (object === undefined || !/^(?:stored|deleted)$/.test(what)) return subject;
+  return `${what === "deleted" ? "delete " : ""}${kindOf(resource)} ${lastOf(object)}`;
 }
 
 /** The request that the API server passes on to a kubelet: `POST /exec/default/web/app`; undefined for another fact. */

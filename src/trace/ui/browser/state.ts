@@ -1,4 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
+import type { TraceEvent } from "../../events.js";
 import type { EmbeddedFact } from "../facts.js";
 import type { LiveKey } from "../live-protocol.js";
 import type { Chapter } from "./chapters/chapter.js";
@@ -201,11 +202,29 @@ export class PageState {
   /** that the reader wants to see */
   readonly chosenChapter = signal<Chapter | undefined>(undefined);
 
+  /** the selected step, or the last one of the story before it, that is about a chapter; and that chapter */
+  readonly #ofStep = computed<{ readonly chapter?: Chapter; readonly event?: TraceEvent }>(() => {
+    const { scene, now, after } = this.picture.value;
+    if (after === undefined) return {};
+    const told = this.plot.value?.steps.map(({ step }) => step) ?? [];
+    for (const { event } of [...told.slice(0, told.indexOf(after)), after].reverse()) {
+      const isAbout = (one: Chapter) => now.models.has(one) && one.isAbout?.(event, scene.models.get(one)) === true;
+      const chapter = CHAPTERS.find(isAbout);
+      if (chapter !== undefined) return { chapter, event };
+    }
+    return {};
+  });
+
   /** the chosen one, else that of the command, else that of the selected step or before it; undefined for a trace without chapters */
   readonly shownChapter = computed<Chapter | undefined>(() => {
-    const { scene, now, after } = this.picture.value;
-    const ofStep = CHAPTERS.find((one) => after && now.models.has(one) && one.isAbout?.(after.event));
-    return this.chosenChapter.value ?? now.main ?? ofStep ?? scene.latest ?? now.latest;
+    const { scene, now } = this.picture.value;
+    return this.chosenChapter.value ?? now.main ?? this.#ofStep.value.chapter ?? scene.latest ?? now.latest;
+  });
+
+  /** the fact that the chapter's picture is about; undefined: after all */
+  readonly shownFact = computed<TraceEvent | undefined>(() => {
+    const { chapter, event } = this.#ofStep.value;
+    return chapter === this.shownChapter.value ? event : this.picture.value.after?.event;
   });
 
   /** The first facts of a file, while the browser still reads. */

@@ -40,6 +40,10 @@ browserSuite(["tmux", "kubectl", "openssl"], WORK, (suite) => {
     await using terminal = start();
     const { page, complaints } = await suite.open(await addressOn(terminal));
     await step(page, 1);
+    await page.getByText("Nothing has run yet").waitFor();
+    const story = page.getByRole("region", { name: "Story", exact: true });
+    assert.deepEqual([await page.locator(".left").isVisible(), await story.count()], [false, 0]);
+    const headPx = await page.locator("header").evaluate((head) => head.clientHeight);
     // A wrong check, a hint with its price, then the solution.
     await click(page, "c check");
     await page.getByRole("log").locator(".bad").waitFor();
@@ -49,6 +53,9 @@ browserSuite(["tmux", "kubectl", "openssl"], WORK, (suite) => {
     await page.getByRole("log").locator(".good").waitFor();
     await terminal.shows(/✓ kubelab did it/, true);
     assert.equal(await page.getByText("Nothing has run yet").count(), 0);
+    // The page goes to the story of the step.
+    await story.getByRole("option").first().waitFor();
+    assert.equal(await page.locator("header").evaluate((head) => head.clientHeight), headPx);
     for (let number = 2; number <= 10; number++) {
       await click(page, "n next");
       await step(page, number);

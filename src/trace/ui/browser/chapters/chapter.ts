@@ -49,7 +49,7 @@ export interface At {
   readonly cluster: Cluster;
   /** everything that appears in the trace */
   readonly ever: Cluster;
-  /** the fact that is selected; undefined: after all */
+  /** the fact that is selected, or the last one before it that is about the chapter; undefined: after all */
   readonly event: TraceEvent | undefined;
   /** the present of a running command, in which the time passes also without a fact; default: it is not */
   readonly isLive?: boolean;
@@ -61,8 +61,11 @@ export interface Chapter<Model = unknown> {
   readonly title: string;
   /** the commands that are about it */
   readonly commands: readonly string[];
-  /** Whether the chapter is shown at a step, also if it reads nothing in it. Default: it is not. */
-  isAbout?(event: TraceEvent): boolean;
+  /**
+   * Whether the chapter is shown at a step, also if it reads nothing in it. Default: it is not.
+   * @param now after the step
+   */
+  isAbout?(event: TraceEvent, now: Model | undefined): boolean;
   /** @returns the same model for a fact that is not about the chapter */
   read(model: Model | undefined, event: TraceEvent, bodies?: string): Model | undefined;
   /** @param ever after all facts of the trace: what is still to come is drawn as a ghost */

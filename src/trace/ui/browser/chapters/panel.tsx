@@ -20,7 +20,7 @@ export function ChapterPanel({ state }: { readonly state: PageState }) {
   if (shown === undefined) return null;
   const liveMs = after === undefined ? state.clockMs.value : undefined;
   const nowMs = after?.event.atMs ?? Math.max(state.story.endMs, liveMs ?? 0);
-  const at = { nowMs, cluster: scene.cluster, ever, event: after?.event, isLive: liveMs !== undefined };
+  const at = { nowMs, cluster: scene.cluster, ever, event: state.shownFact.value, isLive: liveMs !== undefined };
   const nothing: Block = { kind: "line", text: say("Nothing of this chapter has happened yet."), tone: "ahead" };
   const whole = now.models.get(shown);
   const blocks = whole === undefined ? [nothing] : shown.draw(scene.models.get(shown), whole, at);

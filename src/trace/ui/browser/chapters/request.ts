@@ -27,7 +27,7 @@ interface Requests {
 
 const NEW: Chain = { title: "", visits: new Map() };
 /** Requests overlap; earlier ones are forgotten. */
-const MAX_RECENT = 12;
+const MAX_RECENT = 24;
 
 /** The stations in their order, and upstream's functions that facts about them mirror. */
 const STATIONS: Readonly<Record<string, readonly string[]>> = {
@@ -50,7 +50,9 @@ export const request: Chapter<Requests> = {
   id: "request",
   title: "Request",
   commands: ["request"],
-  isAbout: ({ kind, actor }) => kind === "request" || actor === "apiserver",
+  // A client in the API server's process passes no stages.
+  isAbout: (event, now) =>
+    (event.kind === "request" && event.server.startsWith("https:")) || now?.recent.has(requestOf(event) ?? "") === true,
   read(model, event) {
     const id = requestOf(event);
     if (id === undefined) return model;
@@ -59,8 +61,7 @@ export const request: Chapter<Requests> = {
     if (event.kind === "request") {
       const isCommands = event.actor === "user" && event.chapter === "request" && !/[?&]watch=/.test(event.path);
       if (!isCommands) return model;
-      const title = `${event.method} ${event.path.replace(/\?.*/, "")}`;
-      return { recent: keep(recent, id, { ...before, title }), shown: id, isOwn: true };
+      return { recent: keep(recent, id, { ...before, title: titleOf(event) }), shown: id, isOwn: true };
     }
     const after = event.kind === "decision" ? visit(before, event) : before;
     if (after === before) return model;
@@ -68,8 +69,10 @@ export const request: Chapter<Requests> = {
   },
   draw(now, ever, { event }) {
     const selected = (event && requestOf(event)) ?? "";
-    const id = now?.recent.has(selected) ? selected : (now?.shown ?? ever.shown);
-    const chain = now?.recent.get(id) ?? NEW;
+    // A request has not reached a station when it begins.
+    const begun = event?.kind === "request" ? { ...NEW, title: titleOf(event) } : NEW;
+    const id = now?.recent.has(selected) || begun !== NEW ? selected : (now?.shown ?? ever.shown);
+    const chain = now?.recent.get(id) ?? begun;
     const whole = ever.recent.get(id) ?? chain;
     const isRead = whole.title.startsWith("GET ");
     const status = Number(/\d{3}/.exec(whole.visits.get("answer")?.what ?? "")?.[0] ?? 0);
@@ -88,6 +91,10 @@ export const request: Chapter<Requests> = {
     return [{ kind: "line", text: whole.title, tone: "now" }, wayOf(stations)];
   },
 };
+
+function titleOf({ method, path }: Extract<TraceEvent, { readonly kind: "request" }>): string {
+  return `${method} ${path.replace(/\?.*/, "")}`;
+}
 
 /** The id of the request that a fact is, or that the API server handles. */
 function requestOf({ kind, actor, id, causedBy }: TraceEvent): string | undefined {

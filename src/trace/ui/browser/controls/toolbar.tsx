@@ -49,7 +49,7 @@ export function Toolbar({ state }: { readonly state: PageState }) {
         value={search}
         onInput={(event) => state.change({ search: event.currentTarget.value })}
       />
-      {state.revision.value >= 0 && state.story.pods.length > 0 && (
+      {state.revision.value >= 0 && (state.isLive || state.story.pods.length > 0) && (
         <label>
           <span>{say("Pod")}</span>
           <select

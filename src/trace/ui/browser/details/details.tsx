@@ -10,7 +10,6 @@ import type { PageState } from "../state.js";
 import type { Step } from "../step.js";
 import { durationWords, outcomeOf, secondsOf, titleOf } from "../words.js";
 import { type Change, diffObjects } from "./diff.js";
-import { Legend } from "./legend.js";
 import { Table } from "./table.js";
 import { versionsAround } from "./versions.js";
 
@@ -21,7 +20,6 @@ export function Details({ state }: { readonly state: PageState }) {
     return (
       <section class="details" aria-label={say("Details")}>
         <p>{say("Select a step to see what it sent and got, what caused it, and what it caused.")}</p>
-        <Legend />
       </section>
     );
   }

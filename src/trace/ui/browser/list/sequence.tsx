@@ -205,7 +205,7 @@ function LaneHeads({ lanes, geometry }: { readonly lanes: readonly Lane[]; reado
 
 function geometryOf(state: PageState, width: number): Geometry {
   const lanes = state.story.lanes.sorted;
-  const room = (width * (width < 560 ? 0.42 : 0.46)) / Math.max(1, lanes.length);
+  const room = (width * 0.42) / Math.max(1, lanes.length);
   const laneWidth = Math.round(Math.max(20, Math.min(72, room)));
   const xs = new Map(lanes.map((lane, i) => [lane, (i + 0.5) * laneWidth]));
   return { laneWidth, width: laneWidth * lanes.length, rowHeight: ROW_HEIGHT, xs };

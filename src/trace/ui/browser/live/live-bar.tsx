@@ -45,11 +45,11 @@ export function StateTables({ live }: { readonly live: Live }) {
   );
 }
 
-/** The keys of the command's window. */
-export function KeyButtons({ live }: { readonly live: Live }) {
+/** The keys of the command's window. On a phone, many of them would fill the screen before the text: they open below their number. */
+export function KeyButtons({ live, isFolded }: { readonly live: Live; readonly isFolded: boolean }) {
   const keys = live.keys.value;
   if (keys.length === 0) return null;
-  return (
+  const buttons = (
     <div class="keys" role="toolbar" aria-label="Keys of the window">
       {keys.map(({ key, short, label, enabled }) => (
         <button key={key} type="button" title={label} disabled={!enabled} onClick={() => void live.press(key)}>
@@ -58,5 +58,13 @@ export function KeyButtons({ live }: { readonly live: Live }) {
       ))}
       {live.refusal.value !== "" && <p role="alert">{live.refusal.value}</p>}
     </div>
+  );
+  return isFolded ? (
+    <details>
+      <summary>{say("{1} keys", keys.length)}</summary>
+      {buttons}
+    </details>
+  ) : (
+    buttons
   );
 }

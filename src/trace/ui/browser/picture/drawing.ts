@@ -134,8 +134,11 @@ export class Drawing {
     const beside = places.toReversed().map(({ x, y }) => (isUpright ? { x: x + 7, y } : { x, y: y + 7 }));
     if (answer !== undefined) this.#arrow(beside, `answer ${tone}`);
     const flag = document.createElement("div");
-    flag.className = `flag ${tone}`;
-    flag.append(shortIds(messageName(shown, this.nodeOf(event.pod ?? "")) || streamName(event), true));
+    flag.className = `flag ${tone}${isUpright ? " upright" : ""}`;
+    const name = shortIds(messageName(shown, this.nodeOf(event.pod ?? "")) || streamName(event), true);
+    // A name breaks only if it is longer than the line, an address between its parts.
+    const parts = name.replaceAll("-", "\u2011").split(/(?<=\/)/);
+    flag.append(...parts.flatMap((part) => [part, document.createElement("wbr")]));
     if (answer !== undefined) {
       const back = document.createElement("small");
       back.append(`← ${answer}`);
@@ -143,7 +146,7 @@ export class Drawing {
     }
     flag.style.left = `${middle.x}px`;
     flag.style.top = `${middle.y}px`;
-    flag.style.maxWidth = `${isUpright ? 150 : Math.max(84, Math.abs(last.x - first.x) - 18)}px`;
+    flag.style.maxWidth = `${isUpright ? 260 : Math.max(84, Math.abs(last.x - first.x) - 18)}px`;
     this.field.append(flag);
     this.#marks.push(flag);
   }
