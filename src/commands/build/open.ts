@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { type GoldenCases, goldenOf, openTask, taskIds } from "../../lab/build/library.js";
-import type { Task } from "../../lab/build/task.js";
+import { goldenOf, openTask, taskIds } from "../../lab/build/library.js";
+import type { GoldenCases, Task } from "../../lab/build/task.js";
 import { fileNameOf, taskOfFile } from "../../lab/build/work-file.js";
 import { ProgressStore } from "../../lab/labs/progress/progress-store.js";
 import { SystemClock } from "../../util/clock.js";

@@ -2,9 +2,8 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../util/clock.js";
 import { type Printed, runChild } from "./child.js";
-import type { GoldenCases } from "./library.js";
 import type { FromRunner, RunTests, StageTests, Wrong } from "./runner/messages.js";
-import type { Task } from "./task.js";
+import type { GoldenCases, Task } from "./task.js";
 
 /** Put in by the build and by the tests: the program that calls the learner's file. */
 declare const KUBELAB_EXERCISE_PROCESS: string;

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { LabError } from "../../util/errors.js";
 import { readIfThere } from "../../util/os/files.js";
 import { nearest } from "../../util/text/nearest.js";
-import { parseTask, type Task, type TestCase } from "./task.js";
+import { type GoldenCases, parseGolden, parseTask, type Task } from "./task.js";
 
 /** Set by the build, whose files lie one folder below the package's. */
 declare const KUBELAB_COMPILED_CONTENT: boolean | undefined;
@@ -39,18 +39,10 @@ export async function stubOf({ id }: Task): Promise<string> {
   return await readFile(await fileOf(id, "stub.mjs"), "utf8");
 }
 
-/** What upstream's own code was recorded to do, and the stage whose export it is for. */
-export interface GoldenCases {
-  readonly stage: string;
-  /** `v1.25.0` */
-  readonly release: string;
-  readonly cases: readonly TestCase[];
-}
-
 /** @returns undefined for a task without recorded cases */
 export async function goldenOf({ id }: Task): Promise<GoldenCases | undefined> {
   const text = await readIfThere(await fileOf(id, "golden.json"));
-  return text === undefined ? undefined : (JSON.parse(text) as GoldenCases);
+  return text === undefined ? undefined : parseGolden(text);
 }
 
 /** The scenario of a task's live run, in the format of docs/chaos.md; undefined: it has none. */

@@ -66,11 +66,20 @@ const TASK = z.strictObject({
   stages: z.array(stage).min(1),
 });
 
-export type Bilingual = z.infer<typeof bilingual>;
 export type Step = z.infer<typeof step>;
 export type TestCase = z.infer<typeof testCase>;
 export type Stage = z.infer<typeof stage>;
 export type LivePart = NonNullable<z.infer<typeof TASK>["live"]>;
+
+const GOLDEN = z.strictObject({ stage: id, release: text, cases: z.array(testCase).min(1) });
+
+/** What upstream's own code was recorded to do, and the stage whose export it is for. */
+export type GoldenCases = z.infer<typeof GOLDEN>;
+
+/** @param text of a `golden.json` @throws the schema's error */
+export function parseGolden(text: string): GoldenCases {
+  return GOLDEN.parse(JSON.parse(text));
+}
 
 /** A part of the kubelet that the learner writes, in stages. */
 export interface Task extends z.infer<typeof TASK> {

@@ -1,8 +1,7 @@
 import type { Language } from "../../util/i18n/language.js";
 import { type Failure, GOLDEN_STAGE, type Verdict } from "./judge.js";
-import type { GoldenCases } from "./library.js";
 import type { Wrong } from "./runner/messages.js";
-import type { Task } from "./task.js";
+import type { GoldenCases, Task } from "./task.js";
 import { WORDS } from "./words.js";
 
 /** The limit that a sentence names; the process is ended by the same one. */

@@ -97,7 +97,10 @@ class Steps {
   /** Compares the calls that have come back with those that must have. */
   #released(as: string | undefined, settles: Readonly<Record<string, unknown>>) {
     const released = Object.fromEntries(
-      Array.from(this.#settled, ([name, one]) => [name, one.kind === "value" ? one.value : gotOf(one, this.deps.url)]),
+      Array.from(this.#settled, ([name, one]) => {
+        const got = gotOf(one, this.deps.url);
+        return [name, one.kind === "value" ? one.value : { throws: "text" in got ? got.text : got.kind }];
+      }),
     );
     this.#settled.clear();
     if (isSame(released, settles)) return undefined;
