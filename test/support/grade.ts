@@ -19,7 +19,7 @@ export interface Graded {
 }
 
 /** Examines an agent, faster than in real time. @param words a program and arguments, or the file of a test's agent and its mistake */
-export async function grade(level: number, ...words: readonly string[]): Promise<Graded> {
+export async function grade(level: number | undefined, ...words: readonly string[]): Promise<Graded> {
   const signal = new AbortController().signal;
   const observer = { levelBegins: () => {}, verdict: () => {} };
   const command = words.map((word) => (/^level-\d\.mjs$/.test(word) ? `${AGENTS}/${word}` : word));

@@ -67,18 +67,21 @@ export class Api {
   request(method, path, body, type = "application/json") {
     return new Promise((resolve) => {
       const fail = (/** @type {Error} */ error) => resolve({ status: 0, object: { message: error.message } });
-      const options = { method, agent: this.agent, headers: { "Content-Type": type } };
+      const text = body === undefined ? "" : JSON.stringify(body);
+      // Node sends the length of a DELETE's body only if it is told.
+      const headers = { "Content-Type": type, "Content-Length": Buffer.byteLength(text) };
+      const options = { method, agent: this.agent, headers };
       const sent = request(this.server + path, options, async (answer) => {
-        let text = "";
+        let answered = "";
         try {
-          for await (const piece of answer) text += piece;
-          resolve({ status: answer.statusCode ?? 0, object: JSON.parse(text || "{}") });
+          for await (const piece of answer) answered += piece;
+          resolve({ status: answer.statusCode ?? 0, object: JSON.parse(answered || "{}") });
         } catch (error) {
           fail(/** @type {Error} */ (error));
         }
       });
       sent.once("error", fail);
-      sent.end(body && JSON.stringify(body));
+      sent.end(text);
     });
   }
 }

@@ -61,8 +61,8 @@ export interface ControlPlaneOptions extends Ctx {
   readonly allowKubeletAddresses?: readonly string[];
   /** faults of the API server, for labs and scenarios */
   readonly faults?: ServerFaults;
-  /** sees each request over HTTPS when it arrives, before any filter */
-  readonly onRequest?: (exchange: Exchange) => void;
+  /** sees each request over HTTPS when it arrives, before any filter; its result is called when it is answered */
+  readonly onRequest?: (exchange: Exchange) => () => void;
 }
 
 /** An embedded control plane: an API server on loopback and its controllers. Reached over HTTPS; see `loopback` for the exception. */

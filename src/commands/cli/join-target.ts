@@ -2,6 +2,7 @@ import { TOKEN_PATTERN } from "../../staging/cluster-bootstrap/token.js";
 import type { JoinOptions, JoinPlan } from "../../testbed/node/join-plan.js";
 import { releaseOf } from "../../testbed/target/server-release.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
+import { followAgentTime } from "../../testbed/time/agent-time.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
@@ -47,6 +48,7 @@ export async function openJoinTarget(
   const kubeletVersion = given === undefined ? undefined : parseKubeletVersion(given);
   if (discovery.kind !== "by-target") {
     const { clock, trace } = context.session({});
+    await followAgentTime(clock, context.env, context.signal);
     const text = `kubelab ${command} on the cluster at ${discovery.server}`;
     trace.emit({ kind: "note", text }, { actor: "user" });
     const kubeVersion = kubeletVersion ?? OLDEST_RELEASE;

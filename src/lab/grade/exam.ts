@@ -25,7 +25,7 @@ export interface Level extends LevelPlan {
 }
 
 /** One level of one agent: its cluster, what was seen, and the verdicts so far. */
-export class Exam {
+export class Exam implements AsyncDisposable {
   readonly verdicts: Verdict[] = [];
   readonly startMs: number;
   readonly nodeName = NODE_NAME;
@@ -35,6 +35,8 @@ export class Exam {
   /** sends and reads as the administrator */
   readonly request: <T>(request: KubeRequest) => Promise<KubeResponse<T>>;
 
+  #agent: Agent;
+
   /**
    * @param uses whether the agent's command line has this placeholder
    * @param onVerdict gets each verdict at once
@@ -42,13 +44,30 @@ export class Exam {
   constructor(
     readonly level: LevelPlan,
     readonly place: Place,
-    readonly agent: Agent,
+    readonly startAgent: () => Agent,
     readonly uses: (placeholder: string) => boolean,
     readonly onVerdict: (verdict: Verdict) => void,
     readonly signal: AbortSignal,
   ) {
     this.startMs = place.clock.now();
+    this.#agent = startAgent();
     this.request = (request) => place.client.request({ ...request, signal });
+  }
+
+  /** its current run */
+  get agent(): Agent {
+    return this.#agent;
+  }
+
+  /** Kills the agent as a power cut does, and starts it again with the same files. */
+  async restartAgent(): Promise<void> {
+    await this.#agent.close();
+    this.#agent = this.startAgent();
+  }
+
+  /** Ends the agent. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#agent.close();
   }
 
   /** Gives a verdict. The first one counts. @param why a sentence with the fact that decided it */

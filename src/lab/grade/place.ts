@@ -6,6 +6,7 @@ import { kubeconfigText } from "../../staging/client-go/clientcmd/kubeconfig-tex
 import type { KubeClient, RestConfig } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
 import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
+import type { Ctx } from "../../trace/ctx.js";
 import { Trace } from "../../trace/trace.js";
 import { Disposables } from "../../util/async/disposables.js";
 import { SystemClock } from "../../util/clock.js";
@@ -39,6 +40,8 @@ export type TimedChange = RuntimeChange & { readonly atMs: number };
 /** A cluster without nodes, a container runtime and the files of one agent: where one level is examined. */
 export interface Place extends AsyncDisposable {
   readonly clock: SystemClock;
+  /** for clients of the examiner */
+  readonly ctx: Ctx;
   readonly time: TimeServer;
   /** the administrator's */
   readonly client: KubeClient;
@@ -98,7 +101,7 @@ async function openParts(
   const time = await serveAgentTime(clock, speed);
   open.defer(async () => time[Symbol.asyncDispose]());
   const close = () => open.close();
-  return { clock, time, client, faults, requests, runtime, changes, values, [Symbol.asyncDispose]: close };
+  return { clock, ctx: deps, time, client, faults, requests, runtime, changes, values, [Symbol.asyncDispose]: close };
 }
 
 async function writeIdentity(path: string, identity: RestConfig): Promise<void> {

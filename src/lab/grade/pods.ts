@@ -11,12 +11,12 @@ const NODE_MS = 25_000;
 export const POD_MS = 25_000;
 
 /** A container that runs until it gets SIGTERM. */
-const WAITS = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1; done"];
+export const WAITS = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1; done"];
 
 type Spec = Readonly<Record<string, unknown>>;
 
 /** The manifest of a pod with one container `main`. @param container replaces fields of the container */
-function podManifest(name: string, container: Spec, spec: Spec = {}) {
+export function podManifest(name: string, container: Spec, spec: Spec = {}) {
   return {
     apiVersion: "v1",
     kind: "Pod",

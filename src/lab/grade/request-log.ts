@@ -3,7 +3,7 @@ import { SeenBodies } from "../../cluster/apiserver/endpoints/seen-bodies.js";
 import type { Trace } from "../../trace/trace.js";
 import type { Clock } from "../../util/clock.js";
 
-/** An agent in an endless loop sends thousands; only their number is kept beyond these. */
+/** An agent in an endless loop sends thousands; later ones are not kept, and decide nothing. */
 const MAX_KEPT = 20_000;
 
 /** One request as the API server saw it. */
@@ -43,8 +43,6 @@ export interface RequestFilter {
 /** The requests of an agent, as the API server saw them: what it did, whatever it says. */
 export class RequestLog {
   readonly #seen: Seen[] = [];
-  /** those beyond the limit */
-  droppedCount = 0;
 
   /** @param trace masks secrets in bodies */
   constructor(
@@ -52,16 +50,13 @@ export class RequestLog {
     readonly trace: Trace,
   ) {}
 
-  readonly onRequest = (exchange: Exchange): void => {
-    if (this.#seen.length >= MAX_KEPT) {
-      this.droppedCount++;
-      return;
-    }
+  readonly onRequest = (exchange: Exchange): (() => void) => {
+    if (this.#seen.length >= MAX_KEPT) return () => {};
     const isWrite = exchange.method !== "GET";
     if (isWrite && exchange.info.isResourceRequest) exchange.bodies ??= new SeenBodies();
     const seen = new Seen(exchange, this.clock.now(), this.trace);
     this.#seen.push(seen);
-    (exchange.upgrade?.socket ?? exchange.response).once("close", () => seen.end());
+    return () => seen.end();
   };
 
   /** The agent's requests, the oldest first. Those of the administrator and of kubelab's own parts are not among them. */

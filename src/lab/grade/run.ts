@@ -79,18 +79,16 @@ async function examineLevel(
   await using place = await openPlace(asked, random, signal);
   const [program = "", ...args] = command.map((word) => filled(word, place.values));
   const path = program.includes("/") ? pathFrom(cwd, program) : program;
-  await using agent = new Agent({
-    ...{ program: path, args, cwd, limits },
-    env: { ...env, KUBELAB_TIME: place.time.url },
-  });
-  const exam = new Exam(level, place, agent, uses, observer.verdict, signal);
+  const agentEnv = { ...env, KUBELAB_TIME: place.time.url };
+  const startAgent = () => new Agent({ program: path, args, cwd, limits, env: agentEnv });
+  await using exam = new Exam(level, place, startAgent, uses, observer.verdict, signal);
   try {
     await level.examine(exam);
   } catch (error) {
     if (!(error instanceof StopLevel)) throw error;
     exam.failRest(error.message);
   }
-  const { lastLines } = agent;
+  const { lastLines } = exam.agent;
   return { verdicts: inOrder(level, exam.verdicts), lastLines };
 }
 

@@ -36,8 +36,8 @@ export interface ApiServerDeps extends Ctx {
   readonly connecters: Connecters;
   /** faults that meet its requests */
   readonly faults?: ServerFaults;
-  /** sees each request when it arrives */
-  readonly onRequest?: (exchange: Exchange) => void;
+  /** sees each request when it arrives; its result is called when it is answered */
+  readonly onRequest?: (exchange: Exchange) => () => void;
 }
 
 /** A listening API server. */

@@ -15,7 +15,7 @@ import { answerPath, notFound, type PathDeps } from "./paths.js";
 
 export interface RequestHandlerDeps extends HandlerDeps, PathDeps {
   readonly filters: Filters;
-  readonly onRequest?: (exchange: Exchange) => void;
+  readonly onRequest?: (exchange: Exchange) => () => void;
 }
 
 const NO_QUERY = new URLSearchParams();
@@ -34,8 +34,9 @@ export async function handleRequest(
   const auditId = auditIdOf(request, deps.random);
   const exchange = new Exchange(request, response, info, query, auditId, deps.clock, upgrade);
   exchange.report = stageReporter(deps.trace, auditId);
-  deps.onRequest?.(exchange);
+  const answered = deps.onRequest?.(exchange);
   await handleWithCause(deps.trace, exchange, () => handle(deps, exchange));
+  answered?.();
 }
 
 async function handle(deps: RequestHandlerDeps, exchange: Exchange): Promise<void> {

@@ -23,16 +23,16 @@ const GRACE_SECONDS = 4;
 /** SIGTERM and SIGKILL may each be late by the way through the runtime; a clock that runs faster makes that longer. */
 const EARLY_MS = 1_500;
 const GONE_MS = 30_000;
-const QUIET_MS = 15_000;
+const QUIET_MS = 20_000;
 /** A pod's whole life has about five changes. */
-const MAX_STATUS_WRITES = 15;
+const MAX_STATUS_WRITES = 12;
 const STUBBORN = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
 
 /** Level 2: the pods of its node, from Pending to their deletion. */
 export const PODS_LEVEL: Level = {
   number: 2,
   title: "pods run, end and go",
-  seconds: 90,
+  seconds: 60,
   requirements: [
     {
       id: "pod-running",
@@ -182,7 +182,9 @@ async function examineDeletion(exam: Exam): Promise<void> {
   const fromMs = exam.now;
   await exam.remove(podPath("web"), { gracePeriodSeconds: GRACE_SECONDS });
   const isGone = await exam.until(GONE_MS, async () => ((await readPod(exam, "web")) === undefined ? true : undefined));
-  const exited = exam.changesOf("default/web", "main").find(({ from, atMs }) => from === "running" && atMs >= fromMs);
+  const ending = () =>
+    exam.changesOf("default/web", "main").find(({ from, atMs }) => from === "running" && atMs >= fromMs);
+  const exited = exam.uses("cri") ? await exam.until(GONE_MS, ending) : undefined;
   const removals = exam.requests({ resource: "pods", verb: "delete", name: "web", fromMs });
   const lines = [...exam.changeLines(exam.changesOf("default/web", "main")), ...exam.linesOf(removals)];
   const endedAfter = exited === undefined ? "" : ((exited.atMs - fromMs) / 1000).toFixed(1);

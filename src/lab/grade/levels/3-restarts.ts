@@ -22,7 +22,7 @@ const IS_THERE = { exec: { command: ["sh", "-c", "test -f /tmp/there"] } };
 export const RESTARTS_LEVEL: Level = {
   number: 3,
   title: "containers are restarted and probed",
-  seconds: 120,
+  seconds: 70,
   requirements: [
     {
       id: "restart-always",

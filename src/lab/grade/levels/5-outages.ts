@@ -1,0 +1,202 @@
+import { type NodeObject, nodeCondition } from "../../../staging/apimachinery/api/node.js";
+import { NODES, objectPath } from "../../../staging/client-go/rest/paths.js";
+import { counted } from "../../../util/text/counted.js";
+import type { Exam, Level } from "../exam.js";
+import {
+  createPod,
+  isPhase,
+  mainStatus,
+  podPath,
+  podText,
+  readPod,
+  startsOf,
+  untilNodeReady,
+  untilPod,
+} from "../pods.js";
+
+const AWAY_MS = 30_000;
+const BACK_MS = 45_000;
+/** The kubelet has about ten watches, each of which tries again after 1 to 30 s, and a Lease. */
+const MAX_AWAY_REQUESTS = 300;
+/** The kubelet takes a runtime for down after 30 s of failed calls, and writes its status every 10 s. */
+const NOT_READY_MS = 75_000;
+const STORAGE_LIMIT = "10Mi";
+const FILL_BYTES = 50 * 2 ** 20;
+/** The kubelet looks every 10 s, at statistics that are up to 10 s old. */
+const EVICTION_MS = 60_000;
+const ADOPT_MS = 20_000;
+
+/** Level 5: what fails around the agent, and that it comes back. */
+export const OUTAGES_LEVEL: Level = {
+  number: 5,
+  title: "it survives what fails around it",
+  seconds: 190,
+  requirements: [
+    {
+      id: "adopts-containers",
+      title: "keeps the containers that it finds after it was killed and started again",
+      points: 15,
+      upstream: { file: "pkg/kubelet/pleg/generic.go", func: "relist" },
+    },
+    {
+      id: "away-local",
+      title: "restarts a container while the API server is away",
+      points: 15,
+      upstream: { file: "pkg/kubelet/kubelet.go", func: "syncLoop" },
+    },
+    {
+      id: "away-quiet",
+      title: "waits between its attempts while the API server is away",
+      points: 10,
+      upstream: { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "Run" },
+    },
+    {
+      id: "back-lease",
+      title: "renews its Lease when the API server is back",
+      points: 10,
+      upstream: { file: "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go", func: "sync" },
+    },
+    {
+      id: "back-status",
+      title: "reports what happened meanwhile",
+      points: 10,
+      upstream: { file: "pkg/kubelet/status/status_manager.go", func: "syncBatch" },
+    },
+    {
+      id: "back-deleted",
+      title: "ends a pod that was deleted meanwhile",
+      points: 10,
+      upstream: { file: "pkg/kubelet/kubelet.go", func: "HandlePodUpdates" },
+    },
+    {
+      id: "runtime-away",
+      title: "reports NotReady while the container runtime is away, and Ready when it is back",
+      points: 15,
+      upstream: { file: "pkg/kubelet/runtime.go", func: "runtimeErrors" },
+    },
+    {
+      id: "storage-limit",
+      title: "evicts a pod that writes more than its limit of ephemeral-storage",
+      points: 15,
+      upstream: { file: "pkg/kubelet/eviction/eviction_manager.go", func: "localStorageEviction" },
+    },
+  ],
+  async examine(exam) {
+    await untilNodeReady(exam);
+    for (const name of ["stays", "leaves"]) await createPod(exam, name);
+    await createPod(exam, "fills", { resources: { limits: { "ephemeral-storage": STORAGE_LIMIT } } });
+    for (const name of ["stays", "leaves", "fills"]) await untilPod(exam, name, isPhase("Running"));
+    await examineRestart(exam);
+    await examineAway(exam);
+    if (exam.uses("cri")) {
+      await examineDisk(exam);
+      await examineRuntime(exam);
+    } else
+      for (const id of ["storage-limit", "runtime-away"]) exam.judge(id, "skipped", "the command line has no {cri}");
+  },
+};
+
+async function examineRestart(exam: Exam): Promise<void> {
+  const before = mainStatus(await readPod(exam, "stays"))?.containerID;
+  if (before === undefined) return exam.judge("adopts-containers", false, "pod stays never ran");
+  await exam.restartAgent();
+  const fromMs = exam.now;
+  await exam.until(BACK_MS, () => exam.requests({ resource: "leases", fromMs, isAccepted: true })[0]);
+  await exam.pass(ADOPT_MS);
+  const pod = await readPod(exam, "stays");
+  const starts = startsOf(exam, "stays");
+  const isKept = mainStatus(pod)?.containerID === before && starts.length <= 1 && pod?.status?.phase === "Running";
+  const why = isKept
+    ? "after the agent was killed and started again, pod stays has the same container"
+    : `after the agent was killed and started again, pod stays: ${podText(pod)}, ${counted(starts.length, "start")} of its container`;
+  exam.judge("adopts-containers", isKept, why, isKept ? [] : exam.changeLines(exam.changesOf("default/stays", "main")));
+}
+
+/** The agent's connections end, its requests get no answer; then they do again. */
+async function examineAway(exam: Exam): Promise<void> {
+  const { requests, watches } = exam.place.faults;
+  const match = { user: exam.user };
+  const [fromMs, starts] = [exam.now, startsOf(exam, "stays").length];
+  requests.set(match, { drops: true });
+  watches.set(match, { how: "end" });
+  await exam.remove(podPath("leaves"));
+  const container = startsOf(exam, "stays").at(-1);
+  if (container !== undefined) await exam.place.runtime.control.killContainer(container.id);
+  await exam.pass(AWAY_MS);
+  const toMs = exam.now;
+  requests.set(match, undefined);
+  watches.set(match, undefined);
+  const again = startsOf(exam, "stays").slice(starts)[0];
+  const isLocal = again !== undefined && again.atMs <= toMs;
+  const local = isLocal
+    ? `the container of pod stays was started again ${((again.atMs - fromMs) / 1000).toFixed(1)} s after it was killed`
+    : `the container of pod stays was not started again in ${AWAY_MS / 1000} s without an API server`;
+  exam.judge("away-local", isLocal, local);
+  const tried = exam.requests({ fromMs, toMs });
+  const isQuiet = tried.length <= MAX_AWAY_REQUESTS;
+  const count = `${counted(tried.length, "request")} in ${AWAY_MS / 1000} s without an answer`;
+  exam.judge("away-quiet", isQuiet, count, isQuiet ? [] : exam.linesOf(tried.slice(-5)));
+  await examineBack(exam, toMs);
+}
+
+async function examineBack(exam: Exam, backMs: number): Promise<void> {
+  const renewed = await exam.until(BACK_MS, () => renewalSince(exam, backMs));
+  const lease =
+    renewed === undefined
+      ? `no renewal of the Lease in ${BACK_MS / 1000} s after the API server was back`
+      : `the Lease was renewed ${((renewed.atMs - backMs) / 1000).toFixed(1)} s after the API server was back`;
+  exam.judge("back-lease", renewed !== undefined, lease);
+  const told = await untilPod(exam, "stays", (pod) => mainStatus(pod)?.restartCount === 1, BACK_MS);
+  const stays = `pod stays, whose container ended meanwhile: ${podText(told ?? (await readPod(exam, "stays")))}`;
+  exam.judge("back-status", told !== undefined, stays);
+  const gone = await exam.until(BACK_MS, async () =>
+    (await readPod(exam, "leaves")) === undefined ? true : undefined,
+  );
+  const ended = exam.changesOf("default/leaves", "main").some(({ from }) => from === "running");
+  const isFine = gone === true && (ended || !exam.uses("cri"));
+  const why = isFine
+    ? "pod leaves, which was deleted meanwhile, has ended and is gone"
+    : `pod leaves was deleted meanwhile: ${podText(await readPod(exam, "leaves"))}`;
+  exam.judge("back-deleted", isFine, why);
+}
+
+function renewalSince(exam: Exam, fromMs: number) {
+  return exam.requests({ resource: "leases", verb: "create update patch", fromMs, isAccepted: true })[0];
+}
+
+async function untilReadyIs(exam: Exam, wanted: (status: string) => boolean, withinMs: number) {
+  return exam.until(withinMs, async () => {
+    const node = await exam.read<NodeObject>(objectPath(NODES, exam.nodeName));
+    const ready = node && nodeCondition(node, "Ready");
+    return ready !== undefined && wanted(ready.status) ? ready : undefined;
+  });
+}
+
+async function examineRuntime(exam: Exam): Promise<void> {
+  const { control } = exam.place.runtime;
+  await control.setFault("*", { fail: { code: "Unavailable", message: "the runtime is away" } });
+  const notReady = await untilReadyIs(exam, (status) => status === "False", NOT_READY_MS);
+  await control.clearFaults();
+  if (notReady === undefined) {
+    const why = `Ready did not become False in ${NOT_READY_MS / 1000} s in which every call of the runtime failed`;
+    exam.judge("runtime-away", false, why);
+    return;
+  }
+  const ready = await untilReadyIs(exam, (status) => status === "True", BACK_MS);
+  const why =
+    ready === undefined ? "Ready became False, and not True again" : "Ready became False, and then True again";
+  exam.judge("runtime-away", ready !== undefined, why);
+}
+
+/** The usage is the runtime's: the examiner neither fills the machine's disk nor its memory. */
+async function examineDisk(exam: Exam): Promise<void> {
+  const container = startsOf(exam, "fills").at(-1);
+  if (container === undefined) return exam.judge("storage-limit", false, "pod fills never ran");
+  await exam.place.runtime.control.loadContainer(container.id, { fillBytes: FILL_BYTES });
+  const evicted = await untilPod(exam, "fills", ({ status }) => status?.reason === "Evicted", EVICTION_MS);
+  const pod = evicted ?? (await readPod(exam, "fills"));
+  const ended = exam.changesOf("default/fills", "main").some(({ from }) => from === "running");
+  const isFine = evicted?.status?.phase === "Failed" && ended;
+  const why = `pod fills, limit ${STORAGE_LIMIT}, writes 50 MiB: ${podText(pod)}, reason ${pod?.status?.reason ?? "not reported"}`;
+  exam.judge("storage-limit", isFine, why);
+}
