@@ -41,6 +41,25 @@ const MANIFESTS = [
       { name: "c", ...SLEEP, resources: { limits: { cpu: "250m", memory: "64Mi" }, requests: { cpu: "100m" } } },
     ],
   }),
+  pod("node-files", {
+    hostNetwork: true,
+    volumes: [
+      { name: "root", ...hostPath("/", "Directory") },
+      { name: "proc", ...hostPath("/proc") },
+      { name: "cri", ...hostPath("/var/run/containerd/containerd.sock", "Socket") },
+    ],
+    containers: [
+      {
+        name: "c",
+        ...SLEEP,
+        volumeMounts: [
+          { name: "root", mountPath: "/host" },
+          { name: "proc", mountPath: "/node/proc", readOnly: true },
+          { name: "cri", mountPath: "/run/containerd/containerd.sock" },
+        ],
+      },
+    ],
+  }),
   pod("node-shell", { hostPID: true, containers: [{ name: "c", ...SLEEP }] }),
   {
     apiVersion: "apps/v1",
@@ -125,6 +144,33 @@ suiteNeeding(["kubectl"], "what containers see: users, files, processes and the 
     ["another's files", ["sharing", "-c", "shell"], "head -1 /proc/2/root/etc/nginx/conf.d/default.conf", "server {\n"],
     ["a signal to another", ["sharing", "-c", "shell"], "kill -HUP 2; kill -0 2; echo $?", "0\n"],
     ["the node's processes", ["node-shell"], "ps | sed -n 2p", "    1 root      0:00 /sbin/init\n"],
+    ["the node's name in its network", ["node-files"], "hostname", "node-1\n"],
+    ["the node's /proc", ["node-files"], "cat /node/proc/1/comm /host/proc/1/comm", "init\ninit\n"],
+    [
+      "the node's root folder",
+      ["node-files"],
+      "ls /host | xargs",
+      "bin boot dev etc home lib mnt opt proc root run sbin sys tmp usr var\n",
+    ],
+    [
+      "the node's folders of the kernel",
+      ["node-files"],
+      "echo x > /host/sys/x",
+      "sh: can't create /host/sys/x: Read-only file system\n",
+    ],
+    [
+      "chroot into it",
+      ["node-files"],
+      "chroot /host sh -c 'pwd; cat /etc/hostname; echo x > /tmp/x; ls /var/run'; cat /host/tmp/x",
+      "/\nnode-1\ncontainerd\nlock\nx\n",
+    ],
+    [
+      "the kubelet's folder",
+      ["node-files"],
+      "cd /host/var/lib/kubelet; ls | xargs; grep ^kind config.yaml",
+      "config.yaml device-plugins plugins plugins_registry pod-resources pods\nkind: KubeletConfiguration\n",
+    ],
+    ["the runtime's socket", ["node-files"], "ls /run/containerd", "containerd.sock\n"],
     ["the cgroup", ["limited"], "cat /proc/self/cgroup", "0::/\n"],
     ["its limits", ["limited"], "cd /sys/fs/cgroup; cat memory.max cpu.max cpu.weight", "67108864\n25000 100000\n4\n"],
     ["the node's memory", ["limited"], "grep MemTotal /proc/meminfo", "MemTotal:       33554432 kB\n"],

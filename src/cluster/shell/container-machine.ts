@@ -1,6 +1,7 @@
 import type { Clock } from "../../util/clock.js";
 import type { Random } from "../../util/random.js";
 import type { ContainerFs } from "./fs/container-fs.js";
+import type { DirectoryNode } from "./fs/nodes.js";
 import { argumentBytes } from "./process/argument-bytes.js";
 import { type Confinement, effectiveCapabilities } from "./process/confinement.js";
 import { CpuTime, Scheduler } from "./process/cpu.js";
@@ -33,6 +34,8 @@ export interface MachineOptions {
   readonly confinement: Confinement;
   readonly node: NodeFacts;
   readonly cgroup: KernelFiles;
+  /** where the node's root folder is, if it can be mounted, and the programs of its /bin */
+  readonly nodeRoot?: { readonly path: string; readonly bin: DirectoryNode } | undefined;
   readonly network: NetworkNamespace;
   /** bytes; undefined: unlimited */
   readonly memoryLimit: number | undefined;
@@ -98,10 +101,22 @@ export class ContainerMachine implements Machine {
     this.processes = options.processes;
     this.fs.attach("proc", procTree(this));
     this.fs.attach("sys", sysTree(this));
+    if (options.nodeRoot !== undefined) this.#attachNode(options.nodeRoot);
+  }
+
+  #attachNode({ path, bin }: NonNullable<MachineOptions["nodeRoot"]>): void {
+    let nodes = this.processes;
+    while (nodes.parent !== undefined) nodes = nodes.parent;
+    const proc = procTree({ ...this, processes: nodes });
+    const trees = Object.entries({ bin: { ...bin, isVirtual: true as const }, proc, sys: sysTree(this) });
+    this.fs.attachNode(path, new Map(trees));
   }
 
   asUser(user: ProcessUser): Machine {
-    const fs = this.fs.as({ ...user, capabilities: effectiveCapabilities(user.uid, this.confinement) });
+    return this.#view(this.fs.as({ ...user, capabilities: effectiveCapabilities(user.uid, this.confinement) }), user);
+  }
+
+  #view(fs: ContainerFs, user: ProcessUser): Machine {
     const view: Machine = {
       ...this,
       fs,
@@ -109,8 +124,18 @@ export class ContainerMachine implements Machine {
       spawn: (options) => this.spawn(options, view),
       fork: (program, options) => this.#start(program, options, { size: 0, machine: view }),
       asUser: (other) => this.asUser(other),
+      inRoot: (path) => this.#inRoot(path, fs, user),
     };
     return view;
+  }
+
+  inRoot(path: string): Machine | undefined {
+    return this.#inRoot(path, this.fs, this.user);
+  }
+
+  #inRoot(path: string, fs: ContainerFs, user: ProcessUser): Machine | undefined {
+    const below = fs.inRoot(path);
+    return below === undefined ? undefined : this.#view(below, user);
   }
 
   /** @param machine of the process's user */

@@ -133,7 +133,7 @@ export async function startNode(
         machine:
           runtime === undefined && options.isSimulated !== true
             ? realMachine()
-            : await simulatedMachine({ clock, rootDir, plan, polling, nodeAddress }),
+            : await simulatedMachine({ clock, rootDir, plan, polling, nodeAddress, config }),
         config,
         ...defined({
           port: options.port,
@@ -193,12 +193,13 @@ interface SimulatedMachine {
   /** called for each measurement of the disk */
   readonly polling: CriClient;
   readonly nodeAddress: string | undefined;
+  readonly config: KubeletConfiguration;
 }
 
 /** Pods on the embedded runtime see a folder in place of this machine, so that they cannot read the learner's files. */
 async function simulatedMachine(machine: SimulatedMachine): Promise<NodeMachine> {
-  const { clock, rootDir, plan, polling, nodeAddress = "127.0.0.1" } = machine;
-  const { root, hostsFile } = await makeNodeFiles(rootDir, { nodeName: plan.nodeName, address: nodeAddress });
+  const { clock, rootDir, plan, polling, config, nodeAddress = "127.0.0.1" } = machine;
+  const { root, hostsFile } = await makeNodeFiles(rootDir, { nodeName: plan.nodeName, address: nodeAddress, config });
   return {
     hostPaths: { kind: "below", root },
     ownsCgroups: true,

@@ -98,8 +98,8 @@ export class RuntimeCore {
   /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
     const { clock, random, trace, images, scheduler, memory, owners, processes, node } = this;
-    const { anyImage = false } = this.options;
-    return { clock, random, trace, images, anyImage, scheduler, memory, owners, processes, node };
+    const { anyImage = false, nodeRoot } = this.options;
+    return { clock, random, trace, images, anyImage, nodeRoot, scheduler, memory, owners, processes, node };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

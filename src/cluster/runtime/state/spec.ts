@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs";
 import { NamespaceMode } from "../../../staging/cri/messages/enums.js";
 import type { Ctx } from "../../../trace/ctx.js";
 import type { Trace } from "../../../trace/trace.js";
@@ -13,8 +14,9 @@ import type { MemoryPool } from "../../shell/process/memory-account.js";
 import type { NodeFacts } from "../../shell/process/process.js";
 import { ProcessTable } from "../../shell/process/process-table.js";
 import { invalid } from "../errors.js";
-import type { ImageUsage } from "../images/definition.js";
+import { type ImageUsage, syntheticDefinition } from "../images/definition.js";
 import type { ImageStore } from "../images/image-store.js";
+import { buildRootTree } from "../images/root-tree.js";
 import { CriLog } from "../logs/cri-log.js";
 import { prepareLogFolder } from "../logs/log-path.js";
 import { cgroupFiles } from "./cgroup.js";
@@ -33,6 +35,8 @@ export interface SpecDeps extends Ctx {
   readonly memory: MemoryPool;
   readonly owners: HostOwners;
   readonly node: NodeFacts;
+  /** see RuntimeOptions */
+  readonly nodeRoot: string | undefined;
   /** the node's PID namespace */
   readonly processes: ProcessTable;
 }
@@ -83,6 +87,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       user,
       confinement: confinementOf(config, sandbox.config),
       node: deps.node,
+      nodeRoot: nodeRootOf(mounts, deps.nodeRoot),
       cgroup: cgroupFiles(container, deps.node.cpus),
       network: sandbox.network,
       memoryLimit: limit > 0 ? limit : undefined,
@@ -95,6 +100,15 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
       hasOwnPids: security?.namespaceOptions?.pid === NamespaceMode.CONTAINER,
     },
   };
+}
+
+/** The node's root folder, if the container can see it: its image is a busybox. */
+function nodeRootOf(mounts: readonly HostMount[], root: string | undefined) {
+  if (root === undefined || !existsSync(root)) return undefined;
+  const path = realpathSync(root);
+  if (!mounts.some(({ hostPath }) => hostPath === path || hostPath.startsWith(`${path}/`))) return undefined;
+  const bin = buildRootTree(syntheticDefinition("node", 0)).children.get("bin");
+  return bin?.type === "directory" ? { path, bin } : undefined;
 }
 
 /** The PID namespace of a container. Mirrors containerd's WithPodNamespaces and validateTargetContainer. @throws RpcError */

@@ -15,6 +15,8 @@ export class Access {
   constructor(
     readonly host: HostFiles,
     readonly who: Credentials | undefined,
+    /** after chroot */
+    readonly root?: Place,
   ) {
     const isFree = who === undefined || ["DAC_OVERRIDE", "DAC_READ_SEARCH"].some((name) => who.capabilities.has(name));
     this.search = isFree ? undefined : (folder) => this.permits(folder, EXECUTE);

@@ -1,3 +1,4 @@
+import { Access } from "./access.js";
 import { FsError } from "./fs-error.js";
 import type { HostPlace } from "./host-files.js";
 import type { FileOwner } from "./host-owners.js";
@@ -16,6 +17,15 @@ export class ContainerFs extends WritableFs {
   as(who: Credentials): ContainerFs {
     const fs = new ContainerFs(this.options, this);
     fs.become(who);
+    return fs;
+  }
+
+  /** The same files below another root folder, for the same user; undefined if the folder is not in a mount. @throws FsError */
+  inRoot(path: string): ContainerFs | undefined {
+    const place = this.find(path);
+    if (place.kind !== "host") return undefined;
+    const fs = new ContainerFs(this.options, this);
+    fs.access = new Access(this.host, this.access.who, place);
     return fs;
   }
 

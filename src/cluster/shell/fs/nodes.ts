@@ -56,6 +56,8 @@ export interface HostMount {
   readonly containerPath: string;
   readonly hostPath: string;
   readonly isReadonly: boolean;
+  /** of the node's root: folders that the kernel or the node's image has, in place of its own */
+  trees?: ReadonlyMap<string, DirectoryNode>;
   /** the pod's fsGroup, for files of a kubelet that could not give them to it */
   readonly group?: number;
   /** the container's user, for files of a kubelet that could not give them to it and marked them with the setuid bit */

@@ -62,7 +62,7 @@ export class ReadableFs {
 
   /** From now on all calls are those of this user. Before, they are the runtime's. */
   become(who: Credentials): void {
-    this.access = new Access(this.host, who);
+    this.access = new Access(this.host, who, this.access.root);
   }
 
   /** the tree as it is now, for the processes of other containers: /proc/PID/root */
@@ -73,6 +73,15 @@ export class ReadableFs {
   /** Puts a tree of the kernel into the root folder, unless something is mounted there. */
   attach(name: string, tree: DirectoryNode): void {
     if (this.tree.root.children.get(name)?.type !== "mount") this.tree.put(`/${name}`, this.access, tree);
+  }
+
+  /** The node's root folder and those of its folders that the kernel or its image has, where they are mounted. */
+  attachNode(root: string, trees: ReadonlyMap<string, DirectoryNode>): void {
+    for (const mount of this.mounts) {
+      if (mount.hostPath === root) mount.trees = trees;
+      const tree = mount.hostPath.startsWith(`${root}/`) ? trees.get(mount.hostPath.slice(root.length + 1)) : undefined;
+      if (tree !== undefined) this.tree.put(mount.containerPath, this.access, tree);
+    }
   }
 
   /** The content of /proc/PID/mounts or /proc/PID/mountinfo. */

@@ -23,6 +23,8 @@ export interface Lookup {
   readonly host: HostFiles;
   /** whether the user can search a folder; undefined: all of them */
   readonly search: ((folder: Place) => boolean) | undefined;
+  /** the root folder after chroot; default: the tree's */
+  readonly root?: Place | undefined;
 }
 
 const MAX_LINKS = 40;
@@ -36,8 +38,8 @@ const MAX_PATH_LENGTH = 4096;
  *
  * @throws FsError ENOENT, ENOTDIR, EACCES, ELOOP, ENAMETOOLONG
  */
-export function walk(root: DirectoryNode, { host, search }: Lookup, path: string, followLast = true): Walk {
-  const found = tryWalk(root, { host, search }, path, followLast);
+export function walk(root: DirectoryNode, lookup: Lookup, path: string, followLast = true): Walk {
+  const found = tryWalk(root, lookup, path, followLast);
   if (typeof found === "string") throw new FsError(found, path);
   return found;
 }
@@ -45,13 +47,13 @@ export function walk(root: DirectoryNode, { host, search }: Lookup, path: string
 /** The same without an exception, to check whether something exists, such as in a search through PATH. */
 export function tryWalk(
   root: DirectoryNode,
-  { host, search }: Lookup,
+  { host, search, root: start = { kind: "node", node: root } }: Lookup,
   path: string,
   followLast = true,
 ): Walk | FsErrorCode {
   if (path.length >= MAX_PATH_LENGTH) return "ENAMETOOLONG";
   const todo = path.split("/").filter((name) => name !== "" && name !== ".");
-  const steps: Step[] = [{ name: "", place: { kind: "node", node: root } }];
+  const steps: Step[] = [{ name: "", place: start }];
   let links = 0;
   while (todo.length > 0) {
     const name = todo.shift() as string;
@@ -99,6 +101,8 @@ export function isSealed(place: Place): boolean {
 /** The entry of a folder; a mount hides the tree's entry. */
 function child(folder: Place, name: string, host: HostFiles): Place | undefined {
   if (folder.kind === "host") {
+    const tree = folder.rel === "" ? folder.mount.trees?.get(name) : undefined;
+    if (tree !== undefined) return { kind: "node", node: tree };
     const place: HostPlace = { ...folder, rel: folder.rel === "" ? name : `${folder.rel}/${name}` };
     return host.stat(place) === undefined ? undefined : place;
   }

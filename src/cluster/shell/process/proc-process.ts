@@ -18,8 +18,14 @@ const STAT_FIELDS = 52;
 
 const NS_PER_TICK = 1e9 / TICKS_PER_SECOND;
 
+/** What /proc shows of a machine. */
+export type SeenMachine = Pick<
+  Machine,
+  "clock" | "processes" | "uts" | "confinement" | "user" | "own" | "node" | "fs" | "network"
+>;
+
 /** /proc/PID of a process in the machine's PID namespace; undefined without such a process. */
-export function processFolder(machine: Machine, nowMs: number, name: string): FsNode | undefined {
+export function processFolder(machine: SeenMachine, nowMs: number, name: string): FsNode | undefined {
   if (!/^\d+$/.test(name)) return undefined;
   const task = machine.processes.find(Number(name));
   if (task === undefined) return undefined;
@@ -118,7 +124,7 @@ interface Measured {
   readonly bytes: number;
 }
 
-function measured({ node }: Machine, task: Task): Measured {
+function measured({ node }: SeenMachine, task: Task): Measured {
   if (!isProcess(task)) return { ticks: 0, startTicks: 0, bytes: BASE_PAGES * PAGE_BYTES };
   return {
     ticks: Math.floor(task.cpuNs / NS_PER_TICK),
@@ -128,7 +134,7 @@ function measured({ node }: Machine, task: Task): Measured {
 }
 
 /** Mirrors fs/proc/array.c (do_task_stat). Zero stands for what is not simulated. */
-function statText(machine: Machine, pid: number, task: Task): string {
+function statText(machine: SeenMachine, pid: number, task: Task): string {
   const { ticks, startTicks, bytes } = measured(machine, task);
   const group = isProcess(task) ? task.group : pid;
   const parent = machine.processes.parentOf(task);
@@ -141,7 +147,7 @@ function statText(machine: Machine, pid: number, task: Task): string {
 }
 
 /** Mirrors fs/proc/array.c (proc_pid_status), with the fields that programs read. */
-function statusText(machine: Machine, pid: number, task: Task): string {
+function statusText(machine: SeenMachine, pid: number, task: Task): string {
   const { user, confinement } = subjectOf(task);
   const { uid, gid, groups } = user;
   const bounding = capabilityMask(confinement.capabilities);

@@ -1,7 +1,7 @@
 import { release } from "node:os";
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
-import { processFolder } from "./proc-process.js";
+import { processFolder, type SeenMachine } from "./proc-process.js";
 import type { Machine } from "./process.js";
 
 /** What every Linux machine has below /proc/sys; a sandbox's sysctls are added. */
@@ -27,7 +27,7 @@ const SYSCTLS: Readonly<Record<string, string>> = {
  * /proc of a container: its processes, and the sysctls of its sandbox.
  * Differs: nothing below it can be written; `self` is the youngest process, which is the one that reads.
  */
-export function procTree(machine: Machine): DirectoryNode {
+export function procTree(machine: SeenMachine): DirectoryNode {
   const { clock, processes } = machine;
   const nowMs = clock.now();
   const sysctls = { ...SYSCTLS, "kernel.hostname": machine.uts.hostname, ...machine.confinement.sysctls };
@@ -61,13 +61,13 @@ export function sysTree(machine: Machine): DirectoryNode {
   return fixedFolder(nowMs, { fs: () => fixedFolder(nowMs, { cgroup: folder }) });
 }
 
-function cpuInfo({ node }: Machine): string {
+function cpuInfo({ node }: SeenMachine): string {
   const one = (cpu: number) => `processor\t: ${cpu}\nmodel name\t: kubelab\ncpu cores\t: ${node.cpus}\n\n`;
   return Array.from({ length: node.cpus }, (_, cpu) => one(cpu)).join("");
 }
 
 /** As a container sees it: the memory of the node, not its own limit. */
-function memInfo({ node: { memoryBytes, usedBytes } }: Machine): string {
+function memInfo({ node: { memoryBytes, usedBytes } }: SeenMachine): string {
   const free = Math.max(0, memoryBytes - usedBytes());
   const fields = {
     MemTotal: memoryBytes,
@@ -83,7 +83,7 @@ function memInfo({ node: { memoryBytes, usedBytes } }: Machine): string {
     .join("");
 }
 
-function upTime({ clock, node }: Machine): string {
+function upTime({ clock, node }: SeenMachine): string {
   const seconds = ((clock.now() - node.startedMs) / 1000).toFixed(2);
   return `${seconds} ${seconds}\n`;
 }

@@ -134,6 +134,8 @@ export interface Machine {
   findProgram(name: string): Program | undefined;
   /** The same machine for processes of another user. */
   asUser(user: ProcessUser): Machine;
+  /** The same machine for processes with another root folder; undefined for one that is not in a mount. @throws FsError */
+  inRoot(path: string): Machine | undefined;
   /** Starts a process of an already running program: a subshell, a part of a pipeline. */
   fork(program: Program, options: SpawnOptions): Process;
 }

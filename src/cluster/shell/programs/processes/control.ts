@@ -124,7 +124,7 @@ export async function su(self: Self): Promise<number> {
   return runCommand(there, argv, env, self.machine.asUser(account));
 }
 
-/** `chroot NEWROOT [PROG ARGS]`. Differs: only / itself, because each process here has the root folder of its container. */
+/** `chroot NEWROOT [PROG ARGS]`. Differs: only / itself and folders of mounts, such as the node's root. */
 export async function chroot(self: Self): Promise<number> {
   const [root, ...given] = self.argv.slice(1);
   if (root === undefined || root.startsWith("-")) return usage(self);
@@ -136,6 +136,8 @@ export async function chroot(self: Self): Promise<number> {
   if (!effectiveCapabilities(user.uid, confinement).has("SYS_CHROOT")) return cannot("Operation not permitted");
   const argv = given.length > 0 ? given : [self.env["SHELL"] ?? "/bin/sh", "-i"];
   if (fs.realpath(path) === "/") return runCommand({ ...self, cwd: "/" }, argv, self.env);
+  const machine = self.machine.inRoot(path);
+  if (machine !== undefined) return runCommand({ ...self, cwd: "/" }, argv, self.env, machine);
   const [program = ""] = argv;
   const folders = program.includes("/") ? [""] : (self.env["PATH"] ?? "").split(":");
   if (folders.some((folder) => fs.exists(`${path}/${folder}/${program}`)))
