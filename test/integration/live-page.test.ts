@@ -98,7 +98,7 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
     const { url } = await suite.startLive("pleg");
     const shown = async (page: Page) => {
       // On a phone the story leaves the tables out.
-      await page.getByRole("button", { name: "Everything" }).click();
+      await page.getByRole("button", { name: "Everything", exact: true }).click();
       await page.getByRole("row", { name: "mypod mypod-container" }).waitFor();
     };
     return { url, shown };

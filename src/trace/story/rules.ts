@@ -33,11 +33,18 @@ export const HOPS_RULE: StoryRule = {
  */
 export function keysRule(start: string): StoryRule {
   let phase: "before" | "start" | "keys" = "before";
+  /** the last key wrote a manifest, which the kubelet has not observed yet */
+  let isExpected = false;
   return {
     begins: (event) => {
+      if (isObserved(event) && isExpected) {
+        isExpected = false;
+        return undefined;
+      }
       const title = actionOf(event);
       if (title !== undefined) {
         phase = "keys";
+        isExpected = event.kind === "step" && /manifest/.test(title);
         // Nothing need follow from a key.
         return { title, isAtOnce: true };
       }
@@ -45,7 +52,7 @@ export function keysRule(start: string): StoryRule {
       phase = "start";
       return { title: start };
     },
-    joins: ({ actor }) => phase === "start" && actor === "kubelet",
+    joins: (event) => (isObserved(event) ? isExpected : phase === "start" && event.actor === "kubelet"),
     roleOf: (event) => {
       if (phase === "start" && event.pod === undefined) return roleInStart(event);
       return event.kind === "decision" && event.level <= 1 ? "step" : roleInLife(event);
@@ -55,7 +62,11 @@ export function keysRule(start: string): StoryRule {
 /** What a key does, or what a kubelet observed. */
 function actionOf(event: TraceEvent): string | undefined {
   if (event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL) return event.title;
-  return event.kind === "decision" && event.origin === "observed" ? event.what : undefined;
+  return isObserved(event) ? event.what : undefined;
+}
+
+function isObserved(event: TraceEvent): event is TraceEvent & { readonly kind: "decision" } {
+  return event.kind === "decision" && event.origin === "observed";
 }
 
 /** In a window, how the node joined is no topic. */

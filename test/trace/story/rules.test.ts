@@ -54,6 +54,27 @@ test("a key's story is told at once, also if nothing follows from it", async () 
   }
 });
 
+test("what a kubelet observes of a file belongs to the key that wrote it; the next observation begins a story", async () => {
+  const { trace, events } = recordingTrace(new FakeClock());
+  using _story = tellStory(trace, keysRule("the kubelet of n1 starts"));
+  const observed = (what: string) =>
+    trace.origin("observed", () => trace.emit({ kind: "decision", what, why: "w" }, { actor: "kubelet", level: 1 }));
+  trace.emit({ kind: "step", title: "change the newest manifest" }, { actor: "user", level: KEY_LEVEL });
+  await Promise.resolve();
+  observed("read web.yaml again");
+  await Promise.resolve();
+  observed("read mine.yaml");
+  await Promise.resolve();
+  const told = events.flatMap((event) =>
+    event.kind === "story" ? event.steps.map(({ text }) => `${event.title}: ${text}`) : [],
+  );
+  assert.deepEqual(told, [
+    "change the newest manifest: changes the newest manifest",
+    "change the newest manifest: reads web.yaml again",
+    "read mine.yaml: reads mine.yaml",
+  ]);
+});
+
 test("a lab tells for each of its steps what the commands and writes of that step led to", async () => {
   const { trace, events } = recordingTrace(new FakeClock());
   let step: string | undefined;

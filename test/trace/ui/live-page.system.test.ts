@@ -12,7 +12,7 @@ import { SystemClock } from "../../../src/util/clock.js";
 import { browserSuite } from "../../support/browser-suite.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { FITS } from "../../support/page-scripts.js";
-import { podFacts } from "./page-facts.js";
+import { podFacts, toldFacts } from "./page-facts.js";
 
 const HOSTILE = `</script><img src=x onerror="document.title='bad'">`;
 const open: { close(): Promise<void> }[] = [];
@@ -101,12 +101,16 @@ async function serveLab() {
 }
 
 browserSuite([], "the page of a running command", (suite) => {
-  test("a lab without facts says so, until the first one comes", async () => {
+  test("a lab in which nothing has run says so, until a story is told", async () => {
     const { live } = await serveLab();
     const { page } = await suite.open(live.url);
     const nothing = page.locator("p.strip", { hasText: HOSTILE });
     await nothing.waitFor();
-    for (const fact of podFacts()) live.write(fact);
+    const facts = toldFacts();
+    for (const fact of facts.slice(0, -1)) live.write(fact);
+    await page.getByRole("status").getByText(/[1-9]/).first().waitFor();
+    assert.equal(await nothing.count(), 1);
+    for (const fact of facts.slice(-1)) live.write(fact);
     await nothing.waitFor({ state: "detached" });
     await page.getByRole("region", { name: "步骤", exact: true }).waitFor();
   });
@@ -194,10 +198,13 @@ browserSuite([], "the page of a running command", (suite) => {
     assert.match(await page.getByRole("region", { name: "Step", exact: true }).innerText(), /^1 user: kill it/);
     tell("start it");
     await page.getByRole("option", { name: "1. user start it" }).waitFor();
-    await page.getByRole("button", { name: "Everything" }).click();
+    await page.getByRole("button", { name: "Everything", exact: true }).click();
     tell("remove it");
     await rows(page).filter({ hasText: "remove it" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Everything" }).getAttribute("aria-pressed"), "true");
+    assert.equal(
+      await page.getByRole("button", { name: "Everything", exact: true }).getAttribute("aria-pressed"),
+      "true",
+    );
     // Facts of that level that are no story stay out of a live page.
     trace.emit({ kind: "note", text: "quiet" }, { actor: "user", level: 4 });
     trace.emit({ kind: "note", text: "loud" }, { actor: "user" });

@@ -44,7 +44,10 @@ browserSuite([], "a trace that tells a story", (suite) => {
     assert.equal(await page.getByRole("img", { name: /^3 actors over 65 ms/ }).count(), 1);
     await page.getByRole("button", { name: "before: cluster started 1 fact" }).click();
     await page.getByRole("listbox", { name: "10 steps" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Everything" }).getAttribute("aria-pressed"), "true");
+    assert.equal(
+      await page.getByRole("button", { name: "Everything", exact: true }).getAttribute("aria-pressed"),
+      "true",
+    );
     await page.getByRole("button", { name: "Story" }).click();
     assert.equal(await rows(page).count(), 4);
     assert.deepEqual(complaints, []);
@@ -122,6 +125,10 @@ browserSuite([], "a trace that tells a story", (suite) => {
     await page.evaluate(`location.hash = "#view=requests&step=0000000000000006&chain=1"`);
     await page.getByRole("option", { name: /start container app/, selected: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Only this chain" }).getAttribute("aria-pressed"), "true");
+    await page.evaluate(`location.hash = "#view=story&step=feedfeedfeedfeed"`);
+    await page.getByRole("alert").getByText("This trace has no fact feedfeedfeedfeed").waitFor();
+    await page.keyboard.press("Home");
+    await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
   test("a legend above the foot of the page has a sign of its own for each kind", async () => {

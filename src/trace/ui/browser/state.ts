@@ -74,6 +74,8 @@ export class PageState {
   readonly plotTitle = signal<string | undefined>(undefined);
   readonly filter = signal<Filter>(NO_FILTER);
   readonly selected = signal<Step | undefined>(undefined);
+  /** the id of the address's step, if the trace has none of it; until a step is selected */
+  readonly missing = signal("");
   /** only the chain of the selected step is shown */
   readonly isChainOnly = signal(false);
   readonly isPlaying = signal(false);
@@ -297,6 +299,7 @@ export class PageState {
     if (step === undefined) return;
     this.hovered.value = undefined;
     batch(() => {
+      this.missing.value = "";
       this.isFollowing.value = false;
       this.happened.value = this.#between(this.selected.value, step);
       this.selected.value = step;

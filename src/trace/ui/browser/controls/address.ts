@@ -30,7 +30,10 @@ function goTo(state: PageState, hash: string): void {
   if (VIEWS.includes(view) && (view !== "story" || state.plot.value !== undefined)) state.view.value = view as View;
   state.plotTitle.value = parts.get("story") ?? undefined;
   state.change({ search: parts.get("search") ?? "", pod: parts.get("pod") ?? undefined });
-  state.select(state.story.get(parts.get("step") ?? ""));
+  const id = parts.get("step") ?? "";
+  const step = state.story.get(id);
+  state.select(step);
+  state.missing.value = step === undefined ? id : "";
   state.isChainOnly.value = parts.get("chain") === "1";
   const [k = 1, x = 0] = (parts.get("zoom") ?? "").split(",").map(Number);
   if (k > 1 && Number.isFinite(k) && Number.isFinite(x)) state.zoom.value = { k, x };

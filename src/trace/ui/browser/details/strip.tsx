@@ -18,6 +18,11 @@ export function Strip({ state }: { readonly state: PageState }) {
   const text = told?.text ?? titleOf(event);
   return (
     <section class="strip" aria-label={say("Step")} aria-live="polite">
+      {state.missing.value !== "" && (
+        <p role="alert">
+          {say("This trace has no fact {1}, which the address names: here is another step.", state.missing.value)}
+        </p>
+      )}
       <h2>
         {told === undefined ? <Sign kind={event.kind} actor={event.actor} /> : <b class="number">{told.number}</b>}{" "}
         <span class={`actor ${event.actor}`}>
