@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, onTestFinished, test } from "vitest";
 import type { Container } from "../../../src/cluster/runtime/state/container.js";
 import { duplexOf } from "../../../src/cluster/shell/process/duplex.js";
+import { convertReview } from "../../../src/cluster/shell/programs/agnhost/crd-conversion-webhook.js";
 import { answerTo } from "../../../src/cluster/shell/programs/agnhost/webhook.js";
 import {
   GRPC_FRAME_HEADER_BYTES,
@@ -415,4 +416,50 @@ test("webhook serves its verdicts over HTTPS, with the certificate of its files"
   assert.equal(await post("", "/other"), "404 page not found\n");
   const missing = lab.run({ image: { image: "agnhost" }, args: ["webhook"] });
   await untilTrue(() => stateOf(missing) === "exited (255, Error)");
+});
+
+/** A conversion from a version to another, the fields of the resource, and what comes of them. */
+const CONVERSIONS: readonly (readonly [from: string, to: string, fields: object, want: unknown])[] = [
+  ["v1", "v2", { hostPort: "localhost:80" }, { host: "localhost", port: "80" }],
+  ["v1", "v2", { a: 1 }, { a: 1 }],
+  ["v2", "v1", { host: "localhost", port: "80" }, { hostPort: "localhost:80" }],
+  ["v2", "v1", { host: "localhost" }, { hostPort: "localhost:" }],
+  ["v1", "v2", { hostPort: "localhost" }, "invalid hostPort value `localhost`"],
+  ["v1", "v1", {}, "conversion from a version to itself should not call the webhook: stable.example.com/v1"],
+  ["v1", "v3", {}, 'unexpected conversion version "stable.example.com/v3"'],
+];
+for (const [from, to, fields, want] of CONVERSIONS) {
+  test(`crd-conversion-webhook: ${from} to ${to} of ${JSON.stringify(fields)}`, () => {
+    const apiVersion = (version: string) => `stable.example.com/${version}`;
+    const objects = [{ apiVersion: apiVersion(from), kind: "Test", ...fields }];
+    const request = { uid: "u", desiredAPIVersion: apiVersion(to), objects };
+    const head = { kind: "ConversionReview", apiVersion: "apiextensions.k8s.io/v1" };
+    const { response } = convertReview(JSON.stringify({ ...head, request })) as { readonly response: object };
+    const isFailure = typeof want === "string";
+    const result = { metadata: {}, status: isFailure ? "Failure" : "Success", ...(isFailure ? { message: want } : {}) };
+    const convertedObjects = isFailure ? null : [{ kind: "Test", ...(want as object), apiVersion: apiVersion(to) }];
+    assert.deepEqual(response, { uid: "u", convertedObjects, result });
+  });
+}
+
+test("webhooks without their files end with Go's words", async () => {
+  for (const [args, want] of [
+    [["webhook"], "open : no such file or directory"],
+    [["webhook", "--tls-cert-file=/nope"], "open /nope: no such file or directory"],
+    [["crd-conversion-webhook", "--tls-cert-file=/etc"], "read /etc: is a directory"],
+  ] as const) {
+    const container = agnhost(...args);
+    const output = lab.output(container, "stderr");
+    await lab.settle();
+    assert.match(output(), new RegExp(`^F0101 00:00:00\\.\\d+ +1 config.go:34\\] ${want}\\n$`));
+    assert.equal(stateOf(container), "exited (255, Error)");
+  }
+});
+
+test("inclusterclient needs a pod with a token", async () => {
+  const container = agnhost("inclusterclient");
+  const output = lab.output(container, "stderr");
+  await lab.settle();
+  assert.match(output(), /err: unable to load in-cluster configuration/);
+  assert.equal(stateOf(container), "exited (1, Error)");
 });

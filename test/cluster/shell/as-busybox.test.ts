@@ -173,6 +173,30 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "mkdir d; tar cf b.tar nope; echo $?; tar cf b.tar d nope; echo $?; tar tf b.tar; tar; echo $?; tar -Q; tar xf; tar cf b.tar; tar cf nope/x.tar d; tar xf b.tar -C nope; echo $?",
     "tar: nope: No such file or directory\ntar: error exit delayed from previous errors\n1\ntar: nope: No such file or directory\ntar: error exit delayed from previous errors\n1\nd/\n<usage tar>\n1\ntar: invalid option -- 'Q'\n<usage tar>\ntar: option requires an argument -- 'f'\n<usage tar>\ntar: empty archive\ntar: can't open 'nope/x.tar': No such file or directory\ntar: can't change directory to 'nope': No such file or directory\n1\n",
   ],
+  [
+    "awk 'BEGIN{printf \"%05.2f|%+.2f|% .1f|%+05d|%05d|%-8.3f|%e|%E|%g|%G|%.3g|%08.3e\\n\", 3.14159,1.5,2.5,3,-42,3.14159,1500000,0.00015,0.0001234,1e10,1234567,3.5}'",
+    "03.14|+1.50| 2.5|+0003|-0042|3.142   |1.500000e+06|1.500000E-04|0.0001234|1E+10|1.23e+06|3.500e+00\n",
+  ],
+  [
+    'awk \'BEGIN{printf "%x %X %o %c %c %5s|%-5s|%.2s|%%|%i|%u\\n", 255,255,8,65,"hello","ab","ab","abc",3.9,5; printf "%d %d\\n", "3x", -3.5; printf "%5.1f%%\\n", 45.678}\'',
+    "ff FF 10 A h    ab|ab   |ab|%|3|5\n3 -3\n 45.7%\n",
+  ],
+  [
+    "telnet; telnet nope 1; telnet 127.0.0.1 x; telnet -Q; logger hi; echo in | logger -s -t tag; logger -s -t tag a b; logger -Q; dd x; dd foo=1; dd bs=x",
+    "<usage telnet>\ntelnet: bad address 'nope'\ntelnet: bad port 'x'\ntelnet: invalid option -- 'Q'\n<usage telnet>\ntag: in\ntag: a b\nlogger: invalid option -- 'Q'\n<usage logger>\n<usage dd>\n<usage dd>\ndd: invalid number 'x'\n",
+  ],
+  [
+    "netstat -rn | head -2; route -n | head -2; netstat -r | head -1",
+    "Kernel IP routing table\nDestination     Gateway         Genmask         Flags   MSS Window  irtt Iface\nKernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\nKernel IP routing table\n",
+  ],
+  [
+    "seq 5 > f; split -l 2 f; ls; cat xaa xac; split -b 3 f y; cat yaa; echo; split -a 1 -l 1 f z; ls z*; split nope; split -l 0 f; seq 30 | split -a 1 -l 1 - q; split -Q",
+    "f\nxaa\nxab\nxac\n1\n2\n5\n1\n2\nza\nzb\nzc\nzd\nze\nsplit: nope: No such file or directory\nsplit: invalid number '0'\nsplit: suffixes exhausted\nsplit: invalid option -- 'Q'\n<usage split>\n",
+  ],
+  [
+    "alias e='echo hi'\ne there; alias e='echo e'\ne e; \\e x; alias t=true\nt && echo yes; (alias e); unalias e\ne",
+    "hi there\ne e\nsh: e: not found\nyes\ne='echo e'\nsh: e: not found\n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {

@@ -20,7 +20,7 @@ import { ps, top } from "./processes/list.js";
 import { seq } from "./seq.js";
 import * as standIns from "./stand-ins.js";
 import * as system from "./system.js";
-import { echo, head, tee, wc, yes } from "./text.js";
+import { echo, head, logger, tee, wc, yes } from "./text.js";
 import { xargs } from "./xargs.js";
 
 /** The shell and its dependencies are loaded when it first runs. */
@@ -70,6 +70,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["curl", async (self) => (await import("./net/curl.js")).curl(self)],
   ["wget", async (self) => (await import("./net/wget.js")).wget(self)],
   ["nc", async (self) => (await import("./net/nc.js")).netcat(self)],
+  ["telnet", async (self) => (await import("./net/nc.js")).telnet(self)],
   ["nslookup", async (self) => (await import("./net/nslookup.js")).nslookup(self)],
   ["dig", async (self) => (await import("./net/dig.js")).dig(self)],
   ["getent", async (self) => (await import("./net/lookup-programs.js")).getent(self)],
@@ -100,6 +101,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["xargs", xargs],
   ["vi", (self) => fail(self, "kubelab has no screen editor: use sed -i, or kubectl cp")],
   ["wc", wc],
+  ["logger", logger],
+  ["split", async (self) => (await import("./bytes/split.js")).split(self)],
   ["seq", seq],
   ["sleep", system.sleep],
   ["env", system.env],
@@ -213,7 +216,7 @@ export const APPLETS: ReadonlyMap<string, string> = new Map([
   ["test", "builtin"],
   ["[", "builtin"],
   ["printf", "builtin"],
-  ...["awk comm cut egrep expr fgrep fold grep nl paste", "readlink rev sed sort split strings tac tree"]
+  ...["awk comm cut egrep expr fgrep fold grep nl paste", "readlink rev sed sort strings tac tree"]
     .join(" ")
     .split(" ")
     .map((name): [string, string] => [name, "utility"]),

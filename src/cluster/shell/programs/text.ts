@@ -3,9 +3,10 @@ import { errorText } from "../fs/fs-error.js";
 import { openForReading, openForWriting } from "../fs/open-file.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import { echoBytes } from "../language/echo.js";
+import { AccountNames } from "../process/accounts.js";
 import type { Self } from "../process/process.js";
 import { type ByteSink, type ByteSource, readAll, unitsOf } from "../streams.js";
-import { complain, fail, parseArgs, print, usage } from "./console.js";
+import { complain, fail, parseArgs, print, usage, warn } from "./console.js";
 
 /** `echo [-n] [-e] [TEXT...]` */
 export async function echo(self: Self): Promise<number> {
@@ -154,6 +155,16 @@ export async function tee(self: Self): Promise<number> {
     await self.stdout.write(bytes, self.signal);
     await self.turn(unitsOf(bytes.length));
   }
+}
+
+/** `logger [-s] [-t TAG] [-p PRIO] [MESSAGE]`: no container has a syslogd that would get it. */
+export async function logger(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+st:p:");
+  if (unknown !== undefined) return usage(self, unknown);
+  const text = rest.length > 0 ? `${rest.join(" ")}\n` : (await readAll(self.stdin, self.signal, self)).toString();
+  const name = new AccountNames(self.machine.fs).user(self.machine.user.uid) ?? String(self.machine.user.uid);
+  if (options.has("s")) await warn(self, text.replace(/^(?=.)/gm, `${options.get("t") ?? name}: `));
+  return 0;
 }
 
 /** `wc [-lwcmL] [FILE...]` */

@@ -2,11 +2,13 @@ import type { Program, Self } from "../../process/process.js";
 import { SIGINT, SIGTERM } from "../../process/signals.js";
 import { complain, print } from "../console.js";
 import { untilSignal } from "../system.js";
+import { crdConversionWebhook } from "./crd-conversion-webhook.js";
 import { dialTcp, GoDialError } from "./dial.js";
 import { durationMs, type Flags, parseFlags } from "./flags.js";
 import { klog } from "./go-log.js";
 import { grpcHealthChecking } from "./grpc-health-checking.js";
 import { guestbook } from "./guestbook.js";
+import { inClusterClient } from "./inclusterclient.js";
 import { mounttest } from "./mounttest.js";
 import { netexec } from "./netexec.js";
 import { testIssuerDiscovery } from "./openid-metadata.js";
@@ -17,12 +19,14 @@ type Subcommand = (self: Self, flags: Flags, args: readonly string[]) => Promise
 
 const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   connect,
+  "crd-conversion-webhook": crdConversionWebhook,
   "dns-server-list": (self) => resolvConf(self, "nameserver"),
   "dns-suffix": (self) => resolvConf(self, "search"),
   "entrypoint-tester": entrypointTester,
   "etc-hosts": etcHosts,
   "grpc-health-checking": grpcHealthChecking,
   guestbook,
+  inclusterclient: inClusterClient,
   liveness,
   "logs-generator": logsGenerator,
   mounttest,

@@ -8,9 +8,9 @@ export async function goLog(self: Self, text: string): Promise<void> {
 }
 
 /** Writes a line to stderr as klog does: `I0131 12:00:00.000000       1 file.go:1] text`. */
-export async function klog(self: Self, place: string, text: string): Promise<void> {
+export async function klog(self: Self, place: string, text: string, severity: "I" | "E" | "F" = "I"): Promise<void> {
   const now = new Date(self.machine.clock.now());
   const micros = `${String(now.getUTCMilliseconds()).padStart(3, "0")}000`;
-  const head = `I${formatDate(now, "%m%d %H:%M:%S")}.${micros} ${String(self.pid).padStart(7)} ${place}]`;
+  const head = `${severity}${formatDate(now, "%m%d %H:%M:%S")}.${micros} ${String(self.pid).padStart(7)} ${place}]`;
   await self.stderr.write(Buffer.from(`${head} ${text}\n`), self.signal);
 }

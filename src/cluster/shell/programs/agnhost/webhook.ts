@@ -1,11 +1,8 @@
-import { createSecureContext } from "node:tls";
-import { messageOf } from "../../../../util/errors.js";
 import { isRecord } from "../../../../util/records.js";
 import type { Self } from "../../process/process.js";
-import { untilKilled } from "../system.js";
 import type { Flags } from "./flags.js";
-import { goLog } from "./go-log.js";
-import { bodyOf, type Endpoint, serve } from "./web.js";
+import { serveTls } from "./serve-tls.js";
+import { bodyOf, type Endpoint } from "./web.js";
 
 const DELAY_MS = 5_000;
 
@@ -74,16 +71,7 @@ const SIDECAR = "webhook-added-sidecar";
  * Mirrors test/images/agnhost/webhook. Differs: it does not check which resource a request is about.
  */
 export async function webhook(self: Self, flags: Flags): Promise<number> {
-  const { fs, clock } = self.machine;
-  const port = flags.number("port", 443);
-  const read = (name: string) => fs.readFile(flags.text(name));
-  let context: ReturnType<typeof createSecureContext>;
-  try {
-    context = createSecureContext({ cert: read("tls-cert-file"), key: read("tls-private-key-file") });
-  } catch (error) {
-    await goLog(self, messageOf(error));
-    return 255;
-  }
+  const { clock } = self.machine;
   const endpoint: Endpoint = async ({ request, path, answer }) => {
     if (path === "/readyz") return answer(200, "ok");
     if (!Object.hasOwn(JUDGES, path)) return answer(404, "404 page not found\n");
@@ -94,10 +82,7 @@ export async function webhook(self: Self, flags: Flags): Promise<number> {
     const response = answerTo(path, review, flags.text("sidecar-image"));
     if (response !== undefined) answer(200, JSON.stringify(response), { "content-type": "application/json" });
   };
-  const errno = serve(self, port, endpoint, context);
-  if (errno === undefined) return untilKilled(self);
-  await goLog(self, `panic: listen tcp :${port}: bind: address already in use`);
-  return 2;
+  return serveTls(self, flags, endpoint);
 }
 
 interface Review {

@@ -3,7 +3,7 @@ import { openForReading, openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import { type ByteSink, type ByteSource, unitsOf } from "../../streams.js";
-import { complain, fail } from "../console.js";
+import { complain, fail, usage } from "../console.js";
 
 const OPERANDS = new Set(["if", "of", "bs", "count", "skip", "seek", "conv", "status"]);
 const DEFAULT_BLOCK_BYTES = 512;
@@ -41,7 +41,7 @@ export async function dd(self: Self): Promise<number> {
   try {
     await copy.run();
   } catch (error) {
-    if (error instanceof OperandError) return fail(self, error.message);
+    if (error instanceof OperandError) return error.message === "" ? usage(self) : fail(self, error.message);
     if (!(error instanceof FsError)) throw error;
     await complain(self, `error writing '${copy.operands.get("of") ?? "standard output"}': ${errorText(error)}`);
     code = 1;
@@ -69,7 +69,7 @@ class Copy {
   async run(): Promise<void> {
     for (const word of this.self.argv.slice(1)) {
       const [, name = "", value = ""] = /^(\w+)=(.*)$/s.exec(word) ?? [];
-      if (!OPERANDS.has(name)) throw new OperandError(`unknown operand '${word}'`);
+      if (!OPERANDS.has(name)) throw new OperandError("");
       this.operands.set(name, value);
     }
     const blockBytes = this.#number("bs", 1) ?? DEFAULT_BLOCK_BYTES;

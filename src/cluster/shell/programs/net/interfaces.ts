@@ -73,19 +73,20 @@ export async function route(self: Self): Promise<number> {
     await complain(self, "SIOCADDRT: Operation not permitted");
     return 1;
   }
-  await print(self, routeTable(self));
+  await print(self, routeTable(self, "0      0        0", "Metric Ref    Use"));
   return 0;
 }
 
-function routeTable({ machine: { network } }: Self): string {
+/** @param numbers of each route @param titles of them */
+function routeTable({ machine: { network } }: Self, numbers: string, titles: string): string {
   const row = (to: string, gateway: string, mask: string, flags: string) =>
-    `${to.padEnd(15)} ${gateway.padEnd(15)} ${mask.padEnd(15)} ${flags.padEnd(5)} 0      0        0 eth0\n`;
+    `${to.padEnd(15)} ${gateway.padEnd(15)} ${mask.padEnd(15)} ${flags.padEnd(5)} ${numbers} eth0\n`;
   const { ip } = network;
   const rows =
     ip === undefined
       ? ""
       : row("0.0.0.0", inSubnet(ip, 1), "0.0.0.0", "UG") + row(inSubnet(ip, 0), "0.0.0.0", MASK, "U");
-  return `Kernel IP routing table\nDestination     Gateway         Genmask         Flags Metric Ref    Use Iface\n${rows}`;
+  return `Kernel IP routing table\nDestination     Gateway         Genmask         Flags ${titles} Iface\n${rows}`;
 }
 
 /** `netstat [-ltunapr]`: the sockets of the pod. Differs: -p shows no process of a container with other PIDs. */
@@ -93,7 +94,7 @@ export async function netstat(self: Self): Promise<number> {
   const { options, unknown } = parseArgs(self.argv.slice(1), "laentuwxrp");
   if (unknown !== undefined) return usage(self, unknown);
   if (options.has("r")) {
-    await print(self, routeTable(self));
+    await print(self, routeTable(self, "    0 0          0", "  MSS Window  irtt"));
     return 0;
   }
   const both = !options.has("t") && !options.has("u");

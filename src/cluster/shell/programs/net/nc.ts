@@ -6,7 +6,7 @@ import { lookUpHost } from "../../net/resolver.js";
 import type { Connection, SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { BytesSource } from "../../streams.js";
-import { usage, warn } from "../console.js";
+import { fail, print, usage, warn } from "../console.js";
 import { untilKilled } from "../system.js";
 import { type NetOptions, parseOptions } from "./options.js";
 
@@ -66,6 +66,26 @@ export async function netcat(self: Self): Promise<number> {
   else if (options.has("exec")) await runProgram(self, connection, options.text("exec") ?? "");
   else await talk(self, connection);
   return 0;
+}
+
+/** `telnet HOST [PORT]`: without telnet's own protocol. Mirrors busybox's networking/telnet.c. */
+export async function telnet(self: Self): Promise<number> {
+  const { rest, problem } = parseOptions(self.argv.slice(1), {});
+  const [host, portText = "23", ...others] = rest;
+  if (problem !== undefined || host === undefined || others.length > 0) return usage(self, problem);
+  const port = Number(portText);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return fail(self, `bad port '${portText}'`);
+  const [ip] = await lookUpHost(self, host);
+  if (ip === undefined) return fail(self, `bad address '${host}'`);
+  try {
+    const connection = await self.machine.network.connect({ ip, port }, self.signal, self);
+    await print(self, `Connected to ${host}\n`);
+    await talk(self, connection);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof NetError)) throw error;
+    return fail(self, `can't connect to remote host (${ip}): ${error.message}`);
+  }
 }
 
 /** Reports a timeout as no result. @throws any other error */
