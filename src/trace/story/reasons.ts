@@ -205,7 +205,7 @@ function capitalised(text: string): string {
 /** Topics of `kubelab explain`, by the function, the path or the kind of a fact. */
 const TOPICS: readonly (readonly [RegExp, string])[] = [
   [/\/binding$/, "BindingREST"],
-  [/\/pods\/[^/]+\/(?:exec|attach|portforward)(?:\?|$)|^Run$/, "exec"],
+  [/\/pods\/[^/]+\/(?:exec|attach|portforward)(?:\?|$)/, "exec"],
   [/\/pods\/[^/]+\/log(?:\?|$)|^(?:RunLogs|getContainerLogs)$/, "container log"],
   [/\/leases\/|^sync$/, "Lease"],
   [/\/certificatesigningrequests|^WaitForCertificate$/, "CSR"],
@@ -235,6 +235,7 @@ export function topicOf(event: TraceEvent): string | undefined {
   if (kind === "watch") return "watch";
   if (kind === "state" && actor === "apiserver") return event.version === undefined ? undefined : "resourceVersion";
   if (kind === "state" && actor === "runtime") return event.what === "sandbox" ? "sandbox" : undefined;
+  if (kind === "step" && actor === "user" && event.upstream?.func === "Run") return "exec";
   const key = kind === "request" ? event.path : (upstreamOf(event)?.func ?? "");
   for (const [pattern, topic] of TOPICS) if (pattern.test(key)) return topic.replace("$&", key);
   if (kind === "rpc") return "CRI";

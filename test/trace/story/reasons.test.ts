@@ -71,6 +71,7 @@ test("explain: topics of streams, admission and the watch cache", () => {
     decided("InstallAuthFilter"),
     decided("dispatchEvent"),
     stream("upgraded to SPDY/3.1"),
+    step("Start the kubelet", "Run"),
   ].map((what) => topicOf(fact(ID, what, { actor: "kubelet" })));
   const want = [
     "exec",
@@ -80,6 +81,7 @@ test("explain: topics of streams, admission and the watch cache", () => {
     "kubelet authentication",
     "watch",
     "UpgradeAwareHandler",
+    undefined,
   ];
   assert.deepEqual(topics, want);
 });
