@@ -1,17 +1,34 @@
+import type { PodStats } from "../../../src/kubelet/apis/stats/v1alpha1.js";
+import { clientUsages, nodeSubject } from "../../../src/kubelet/certificate/node-identity.js";
+import { PodConfig, type SourceChannel } from "../../../src/kubelet/config/pod-config.js";
 import { PodCache } from "../../../src/kubelet/container/cache.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
+import { rankPods } from "../../../src/kubelet/eviction/ranking.js";
 import { convertState, generateEvents, isSyncPodWorthy } from "../../../src/kubelet/pleg/events.js";
+import { MirrorClient } from "../../../src/kubelet/pod/mirror-client.js";
 import { getPhase } from "../../../src/kubelet/status/phase.js";
+import type { PodSource, PodUpdate } from "../../../src/kubelet/types/pod-update.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
+import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
 import { Backoff } from "../../../src/staging/client-go/backoff.js";
+import { csrObject } from "../../../src/staging/client-go/certificate/csr.js";
 import { execUrl } from "../../../src/staging/client-go/remotecommand/exec-url.js";
+import type { ClientCtx, KubeRequest } from "../../../src/staging/client-go/rest/client.js";
 import { expirationMs, type TokenUsage, tokenSecret } from "../../../src/staging/cluster-bootstrap/secret.js";
 import { type BootstrapToken, parseToken } from "../../../src/staging/cluster-bootstrap/token.js";
+import { LeaseController, type LeaseObject } from "../../../src/staging/component-helpers/lease/controller.js";
 import { renewIntervalMs } from "../../../src/staging/component-helpers/lease/lease-observer.js";
+import { generatePrivateKey } from "../../../src/staging/pki/keys.js";
 import { streamTypes } from "../../../src/staging/streaming/remote-command/spdy-protocols.js";
+import { Trace } from "../../../src/trace/trace.js";
+import type { Clock } from "../../../src/util/clock.js";
 import { factFor } from "../../../src/util/release/facts.js";
+import { SeededRandom } from "../../../src/util/seeded-random.js";
+import { FakeClock, settle } from "../../support/fake-clock.js";
+import { MemoryClient } from "../../support/memory-client.js";
 
 const KUBE_VERSION = "1.25";
+const NEVER = new AbortController().signal;
 
 interface Streams {
   readonly stdin?: boolean;
@@ -33,6 +50,103 @@ class OwnPodCache {
 
 function short({ status, error, kind }: ReturnType<PodCache["get"]>) {
   return { status: kind === "default" ? undefined : status, error };
+}
+
+/** Only the sync loop reads the changes of kubelab's. */
+class OwnPodConfig {
+  readonly #config = new PodConfig({
+    clock: new FakeClock(),
+    trace: new Trace(new FakeClock()),
+    recorder: { event: () => {} },
+  });
+  readonly #seen: PodUpdate[] = [];
+  readonly #channels = new Map<PodSource, SourceChannel>();
+
+  constructor() {
+    void this.#read();
+  }
+
+  async #read() {
+    for await (const update of this.#config.updates(NEVER)) this.#seen.push(update);
+  }
+
+  async set(source: PodSource, pods: readonly V1Pod[]) {
+    const channel = this.#channels.get(source) ?? this.#config.channel(source);
+    this.#channels.set(source, channel);
+    await channel({ op: "SET", pods }, NEVER);
+    await settle();
+    const updates = this.#seen.splice(0).filter((one) => one.pods.length > 0);
+    return Object.fromEntries(updates.map(({ op, pods }) => [op, pods.map(({ metadata }) => metadata.uid)]));
+  }
+}
+
+interface OwnLeaseClient {
+  get(name: string): Promise<LeaseAnswer>;
+  create(lease: unknown): Promise<LeaseAnswer>;
+  update(lease: unknown): Promise<LeaseAnswer>;
+}
+interface LeaseAnswer {
+  readonly status: number;
+  readonly lease?: LeaseObject;
+}
+
+/** kubelab's speaks HTTP, and asks for the Node that owns the Lease. */
+class OwnLeaseController {
+  readonly #own: LeaseController;
+
+  constructor(client: OwnLeaseClient, clock: Clock, options: { nodeName: string; leaseDurationSeconds: number }) {
+    const request = async ({ method, path, body }: KubeRequest) => {
+      if (path.includes("/nodes/")) return { status: 200, body: { metadata: { uid: "u1" } }, headers: {} };
+      const answer =
+        method === "GET"
+          ? await client.get(options.nodeName)
+          : method === "POST"
+            ? await client.create(withoutOwner(body))
+            : await client.update(withoutOwner(body));
+      return { status: answer.status, body: answer.lease ?? {}, headers: {} };
+    };
+    const trace = new Trace(clock);
+    const deps = { client: { request }, clock, trace, random: new SeededRandom(1) } as unknown as ClientCtx;
+    this.#own = new LeaseController(deps, { ...options, kubeVersion: KUBE_VERSION });
+  }
+
+  async sync() {
+    return (await this.#own.sync(NEVER)).type;
+  }
+}
+
+function withoutOwner(body: unknown): unknown {
+  const { metadata, ...rest } = body as LeaseObject;
+  const { ownerReferences: _, ...others } = metadata;
+  return { ...rest, metadata: others };
+}
+
+function mirrorsOf(node: { readonly name: string; readonly uid: string }) {
+  const client = new MemoryClient(({ method }) =>
+    method === "GET" ? { status: 200, body: { kind: "Node", metadata: node } } : { status: 200, body: {} },
+  );
+  return { client, mirrors: new MirrorClient({ client, trace: new Trace(new FakeClock()) }, node.name) };
+}
+
+interface RankedPod {
+  readonly name: string;
+  readonly priority: number;
+  readonly request: number;
+  readonly usage?: number;
+}
+
+function rankMemoryPressure(pods: readonly RankedPod[]): readonly string[] {
+  const podOf = ({ name, priority, request }: RankedPod) => ({
+    metadata: { name, namespace: "default", uid: name },
+    spec: { priority, containers: [{ name: "c", resources: { requests: { memory: String(request) } } }] },
+    status: {},
+  });
+  const usages = new Map(pods.map(({ name, usage }) => [name, usage]));
+  const ranked = rankPods("memory.available", false, pods.map(podOf) as unknown as readonly V1Pod[], (pod) => {
+    const workingSetBytes = usages.get(pod.metadata.name);
+    return workingSetBytes === undefined ? undefined : ({ memory: { workingSetBytes } } as unknown as PodStats);
+  });
+  return ranked.map(({ pod }) => pod.metadata.name);
 }
 
 /** kubelab's own module for each task, with the signature that the learner's file has. */
@@ -70,4 +184,25 @@ export const OWN_MODULES: Readonly<Record<string, Readonly<Record<string, unknow
     streamsToOpen: ({ stdin = false, stdout = false, stderr = false, tty = false }: Streams) =>
       streamTypes({ stdin, stdout, stderr: stderr && !tty, tty }, "v4.channel.k8s.io"),
   },
+  csr: {
+    nodeSubject,
+    clientUsages: async (keyType: "ec" | "rsa") => clientUsages("1.27", await generatePrivateKey(keyType)),
+    csrObject,
+  },
+  "merge-sources": { PodConfig: OwnPodConfig },
+  "mirror-pod": {
+    mirrorPodOf: async (pod: V1Pod, node: { readonly name: string; readonly uid: string }) => {
+      const { client, mirrors } = mirrorsOf(node);
+      await mirrors.createMirrorPod(pod, "there is none yet", NEVER);
+      return client.requests.find(({ method }) => method === "POST")?.body;
+    },
+    whatToDo: async (pod: V1Pod, mirrorPod: V1Pod | undefined) => {
+      const { client, mirrors } = mirrorsOf({ name: "n1", uid: "u1" });
+      await mirrors.reconcile(pod, mirrorPod, NEVER);
+      const methods = client.requests.map(({ method }) => method);
+      return methods.includes("DELETE") ? "replace" : methods.includes("POST") ? "create" : "keep";
+    },
+  },
+  "eviction-ranking": { rankMemoryPressure },
+  "lease-loop": { LeaseController: OwnLeaseController },
 };

@@ -41,13 +41,17 @@ export async function runCase(name: string, written: unknown, test: TestCase, de
   const wrong = (want: Wanted, got: Got) => ({ calls: [first], want, got });
   if (test.steps !== undefined) {
     if (outcome.kind !== "value") return wrong({ kind: "value", text: "an object" }, gotOf(outcome, deps.url));
-    return await new Steps(outcome.value, deps, fakes).run(first, test.steps);
+    const result = await new Steps(outcome.value, deps, fakes).run(first, test.steps);
+    // The calls say more than the error of one too many.
+    if (test.log === undefined || isSame(fakes.log, test.log) || result?.got.kind === "not-written") return result;
+    const calls = result?.calls ?? [first, ...test.steps.map((one) => shownCall(one.call, one.args))];
+    return { calls, ...callsDiffer(fakes, test.log) };
   }
   if (outcome.kind === "thrown" && test.throws === undefined) return wrong(wantedOf(test), gotOf(outcome, deps.url));
   if (test.throws !== undefined && !throws(outcome, test.throws))
     return wrong(wantedOf(test), gotOf(outcome, deps.url));
   if (test.log !== undefined && !isSame(fakes.log, test.log)) {
-    return wrong({ kind: "calls", text: callLines(test.log) }, { kind: "calls", text: callLines(fakes.log) });
+    return { calls: [first], ...callsDiffer(fakes, test.log) };
   }
   if ("want" in test && !(outcome.kind === "value" && isSame(outcome.value, test.want))) {
     return wrong(shownValue(test.want), gotOf(outcome, deps.url));
@@ -158,6 +162,13 @@ export function lineIn(error: unknown, url: string): number | undefined {
   const at = stack.indexOf(`${url}:`);
   const line = at === -1 ? Number.NaN : Number.parseInt(stack.slice(at + url.length + 1), 10);
   return Number.isInteger(line) ? line : undefined;
+}
+
+function callsDiffer(
+  { log }: Fakes,
+  wanted: readonly (readonly unknown[])[],
+): { readonly want: Wanted; readonly got: Got } {
+  return { want: { kind: "calls", text: callLines(wanted) }, got: { kind: "calls", text: callLines(log) } };
 }
 
 function callLines(log: readonly (readonly unknown[])[]): string {
