@@ -5,6 +5,7 @@
  * everywhere else; the cache holds the text for lists.
  */
 import type { KubeList, KubeObject, WatchEventType } from "../../../../staging/apimachinery/api/meta.js";
+import type { Turns } from "../../../../util/async/turns.js";
 
 interface CachedText {
   /** `{"metadata":{...},"spec":{...}}`: all fields but kind and apiVersion */
@@ -54,8 +55,11 @@ export class Serializer {
     return Buffer.concat([Buffer.from(head), this.#text(object).item.subarray(1), LINE_FEED]);
   }
 
-  /** Compact, ending with a line feed. */
-  list(list: KubeList): ListText {
+  /**
+   * Compact, ending with a line feed. Other requests have their turn between the items, whose texts may all be new.
+   * @returns undefined when `isGone` becomes true
+   */
+  async list(list: KubeList, turns: Turns, isGone: () => boolean): Promise<ListText | undefined> {
     const { kind, apiVersion, metadata } = list;
     const top = Buffer.from(`${JSON.stringify({ kind, apiVersion, metadata }).slice(0, -1)},"items":[`);
     const parts: Buffer[] = [top];
@@ -65,6 +69,10 @@ export class Serializer {
       const { item } = this.#text(object);
       parts.push(item);
       bytes += item.length;
+      const wait = turns.next();
+      if (wait === undefined) continue;
+      await wait;
+      if (isGone()) return undefined;
     }
     parts.push(END_OF_LIST);
     this.#turnBytes = Math.max(this.#turnBytes, Math.min(bytes, MAX_TURN_BYTES));

@@ -54,7 +54,10 @@ export class Presenter {
   async list(exchange: Exchange, definition: ResourceDefinition, list: KubeList, shown: Representation): Promise<void> {
     const { as, asVersion } = shown;
     if (as === "") {
-      if (isCompact(exchange, shown)) return this.#lists.write(exchange, this.serializer.list(list));
+      if (isCompact(exchange, shown)) {
+        const text = await this.serializer.list(list, this.#turns, () => exchange.response.destroyed);
+        return text && this.#lists.write(exchange, text);
+      }
       const { items: objects, ...head } = list;
       const element = ({ kind: _kind, apiVersion: _version, ...rest }: KubeObject) => rest;
       return this.#writeLong(exchange, shown, { head, key: "items", objects, element });
