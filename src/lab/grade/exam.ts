@@ -10,6 +10,8 @@ import type { LevelPlan, Outcome, Verdict } from "./requirement.js";
 const LOOK_MS = 50;
 /** A time limit is at least this long in real time, so that fast clocks and busy machines fail no agent. */
 const MIN_REAL_MS = 8_000;
+/** The same for the start of an agent: loading a program does not become faster with the clock. */
+export const START_REAL_MS = 20_000;
 /** The lines of evidence of one verdict. */
 const MAX_EVIDENCE = 5;
 
@@ -88,14 +90,18 @@ export class Exam implements AsyncDisposable {
   }
 
   /**
-   * Looks until there is a value. @param withinMs of the cluster's clock
+   * Looks until there is a value. @param withinMs of the cluster's clock @param minRealMs of real time, unless the clock is real
    * @returns undefined if there is none in time
    * @throws StopLevel if the agent has ended
    */
-  async until<T>(withinMs: number, look: () => Promise<T | undefined> | T | undefined): Promise<T | undefined> {
+  async until<T>(
+    withinMs: number,
+    look: () => Promise<T | undefined> | T | undefined,
+    minRealMs = MIN_REAL_MS,
+  ): Promise<T | undefined> {
     const { clock } = this.place;
     const endMs = clock.now() + withinMs;
-    const endRealMs = this.#wall.now() + MIN_REAL_MS;
+    const endRealMs = this.#wall.now() + minRealMs;
     for (;;) {
       const value = await look();
       if (value !== undefined) return value;

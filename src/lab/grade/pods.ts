@@ -1,7 +1,7 @@
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
 import type { V1ContainerStatus, V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { collectionPath, NODES, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
-import { type Exam, StopLevel } from "./exam.js";
+import { type Exam, START_REAL_MS, StopLevel } from "./exam.js";
 import type { TimedChange } from "./place.js";
 
 const BUSYBOX = "busybox:1.36";
@@ -84,9 +84,13 @@ export function startsOf(exam: Exam, pod: string): readonly TimedChange[] {
 /** The level needs a Node. @throws StopLevel if none is Ready in time */
 export async function untilNodeReady(exam: Exam): Promise<void> {
   const path = objectPath(NODES, exam.nodeName);
-  const ready = await exam.until(NODE_MS, async () => {
-    const node = await exam.read<NodeObject>(path);
-    return node !== undefined && nodeCondition(node, "Ready")?.status === "True" ? node : undefined;
-  });
+  const ready = await exam.until(
+    NODE_MS,
+    async () => {
+      const node = await exam.read<NodeObject>(path);
+      return node !== undefined && nodeCondition(node, "Ready")?.status === "True" ? node : undefined;
+    },
+    START_REAL_MS,
+  );
   if (ready === undefined) throw new StopLevel(`Node ${exam.nodeName} was not Ready within ${NODE_MS / 1000} s.`);
 }

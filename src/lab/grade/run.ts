@@ -75,8 +75,10 @@ async function examineLevel(
   const { command, kubeVersion, speed, limits, cwd, env } = options;
   const uses = (placeholder: string) => command.some((word) => word.includes(`{${placeholder}}`));
   const { certificateMs } = level;
-  const asked = { kubeVersion, speed, bootstraps: uses("bootstrap"), ...(certificateMs ? { certificateMs } : {}) };
-  await using place = await openPlace(asked, random, signal);
+  const bootstraps = uses("bootstrap");
+  // An agent that got its certificate with its kubeconfig keeps it.
+  const short = bootstraps && certificateMs !== undefined ? { certificateMs } : {};
+  await using place = await openPlace({ kubeVersion, speed, bootstraps, ...short }, random, signal);
   const [program = "", ...args] = command.map((word) => filled(word, place.values));
   const path = program.includes("/") ? pathFrom(cwd, program) : program;
   const agentEnv = { ...env, KUBELAB_TIME: place.time.url };

@@ -2,7 +2,7 @@ import { type NodeObject, nodeCondition } from "../../../staging/apimachinery/ap
 import type { LeaseObject } from "../../../staging/apimachinery/api/objects.js";
 import { NODE_LEASES, NODES, objectPath } from "../../../staging/client-go/rest/paths.js";
 import { counted } from "../../../util/text/counted.js";
-import { type Exam, type Level, StopLevel } from "../exam.js";
+import { type Exam, type Level, START_REAL_MS, StopLevel } from "../exam.js";
 import { NODE_NAME } from "../place.js";
 import type { SeenRequest } from "../request-log.js";
 
@@ -107,7 +107,7 @@ export const NODE_LEVEL: Level = {
 };
 
 async function registered(exam: Exam): Promise<NodeObject> {
-  const node = await exam.until(START_MS, () => exam.read<NodeObject>(NODE_PATH));
+  const node = await exam.until(START_MS, () => exam.read<NodeObject>(NODE_PATH), START_REAL_MS);
   const tried = exam.requests({ resource: "nodes" });
   if (node === undefined) {
     const why = `no Node ${NODE_NAME} after ${START_MS / 1000} s; the API server saw ${counted(exam.requests().length, "request")}`;

@@ -89,8 +89,10 @@ export const RESTARTS_LEVEL: Level = {
       startupProbe: { ...IS_THERE, periodSeconds: 2, failureThreshold: 60 },
       livenessProbe: { ...IS_THERE, periodSeconds: 1, failureThreshold: 1 },
     });
+    await untilPod(exam, "slow", isPhase("Running"));
+    const early = mainStatus(await readPod(exam, "slow"));
     await examineReadiness(exam);
-    await examineStartup(exam);
+    await examineStartup(exam, early?.started === true);
     await examineLiveness(exam);
     await examineAlways(exam);
     await examineOnFailure(exam);
@@ -119,7 +121,11 @@ async function examineReadiness(exam: Exam): Promise<void> {
   else exam.judge(id, true, `pod late became Ready when its probe succeeded, ${SLOW_SECONDS} s after its start`);
 }
 
-async function examineStartup(exam: Exam): Promise<void> {
+/** @param wasEarly it was reported started as soon as it ran */
+async function examineStartup(exam: Exam, wasEarly: boolean): Promise<void> {
+  if (wasEarly) {
+    return exam.judge("startup-probe", false, "pod slow was reported started while its startup probe failed");
+  }
   const isStarted = (pod: V1Pod) => mainStatus(pod)?.started === true && isReady(pod);
   const pod = (await untilPod(exam, "slow", isStarted, SLOW_MS)) ?? (await readPod(exam, "slow"));
   const starts = startsOf(exam, "slow");
@@ -159,7 +165,7 @@ async function examineAlways(exam: Exam): Promise<void> {
   exam.judge("restart-always", restarted !== undefined, why, restarted === undefined ? lines : []);
   const sandboxes = exam.changesOf("default/always").filter(({ to }) => to === "ready");
   const count = counted(sandboxes.length, "sandbox", "es");
-  const isInPlace = sandboxes.length === 1 && restarted !== undefined;
+  const isInPlace = sandboxes.length === 1 && startsOf(exam, "always").length > 1;
   exam.judge("restart-in-place", isInPlace, `pod always had ${count}`, isInPlace ? [] : exam.changeLines(sandboxes));
 }
 

@@ -135,7 +135,7 @@ async function examineServer(exam: Exam): Promise<void> {
   const healthz = objectPath(NODES, exam.nodeName, "proxy/healthz");
   const health = await exam.request<unknown>({ method: "GET", path: healthz });
   const text = (body: unknown) => (typeof body === "string" ? body : messageIn(body));
-  const why = `GET ${healthz}: ${health.status} ${text(health.body).trim().slice(0, 160)}`;
+  const why = `GET ${healthz} was answered: ${health.status} ${text(health.body).trim().slice(0, 160)}`;
   exam.judge("serves-healthz", health.status === 200, why);
   const running = await untilPod(exam, "talks", isPhase("Running"));
   if (running === undefined) {
@@ -150,11 +150,11 @@ async function examineServer(exam: Exam): Promise<void> {
     last = `${status} ${text(body).trim().slice(0, 160)}`;
     return last.includes(LINE) ? last : undefined;
   });
-  exam.judge("logs", log !== undefined, `GET ${path}: ${last}`);
+  exam.judge("logs", log !== undefined, `GET ${path} was answered: ${last}`);
   const done = await execInPod(exam, "talks", ["sh", "-c", "echo $((6 * 7))"]);
   const isRight = done.outcome === "ended" && done.stdout.trim() === "42" && done.status === "Success";
   const answered = done.outcome === "ended" ? `${done.status} ${done.stdout.trim().slice(0, 80)}` : done.why;
-  exam.judge("exec", isRight, `sh -c 'echo $((6 * 7))': ${answered}`);
+  exam.judge("exec", isRight, `echo $((6 * 7)) in pod talks: ${answered}`);
 }
 
 function messageIn(body: unknown): string {
