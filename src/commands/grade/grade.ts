@@ -57,10 +57,11 @@ async function runGrade(context: CliContext, command: readonly string[], flags: 
 
 /** @returns whether all requirements are passed */
 async function gradeOnce(context: CliContext, command: readonly string[], flags: GradeFlags): Promise<boolean> {
-  const [{ gradeAgent, chosenLevels }, report] = await Promise.all([
+  const [{ checkPlaceholders, chosenLevels, gradeAgent }, report] = await Promise.all([
     import("../../lab/grade/run.js"),
     import("../../lab/grade/report.js"),
   ]);
+  checkPlaceholders(command);
   const { cwd, env, random, signal } = context;
   const options: GradeOptions = {
     ...{ command, level: flags.level, kubeVersion: parseKubeVersion(flags.kubeVersion), speed: flags.speed },

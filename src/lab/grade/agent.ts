@@ -26,7 +26,7 @@ export interface AgentOptions {
   readonly limits: AgentLimits;
 }
 
-/** How an agent ended: by itself, because it used too much, or because it could not be started. */
+/** How an agent ended: by itself, or because it used too much. */
 export interface AgentEnd {
   readonly why: string;
 }
@@ -41,7 +41,7 @@ export class Agent implements AsyncDisposable {
   readonly #exited: Promise<void>;
   #line = "";
   #end: AgentEnd | undefined;
-  #lineCount = 0;
+  #startProblem: string | undefined;
 
   constructor(readonly options: AgentOptions) {
     const { program, args, cwd, env } = options;
@@ -54,7 +54,8 @@ export class Agent implements AsyncDisposable {
     this.#read(this.#child.stderr);
     this.#exited = new Promise((resolve) => {
       this.#child.once("error", ({ message }) => {
-        this.#end ??= { why: `it could not be started: ${message}` };
+        this.#startProblem = message;
+        this.#end ??= { why: "it was never started" };
         resolve();
       });
       this.#child.once("exit", (code, signal) => {
@@ -70,13 +71,14 @@ export class Agent implements AsyncDisposable {
     return this.#end;
   }
 
+  /** why there is no process; undefined: there is, or was */
+  get startProblem(): string | undefined {
+    return this.#startProblem;
+  }
+
   /** The last lines of its output, for people; no verdict depends on them. */
   get lastLines(): readonly string[] {
     return this.#line === "" ? this.#lines : [...this.#lines, this.#line];
-  }
-
-  get lineCount(): number {
-    return this.#lineCount;
   }
 
   #read(stream: Readable | null): void {
@@ -84,7 +86,6 @@ export class Agent implements AsyncDisposable {
     stream?.on("data", (text: string) => {
       const lines = (this.#line + text).split("\n");
       this.#line = (lines.pop() ?? "").slice(0, MAX_LINE);
-      this.#lineCount += lines.length;
       for (const line of lines.slice(-MAX_LINES)) this.#lines.push(line.slice(0, MAX_LINE));
       this.#lines.splice(0, this.#lines.length - MAX_LINES);
     });

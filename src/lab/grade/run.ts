@@ -43,7 +43,7 @@ export function chosenLevels(number: number | undefined): readonly Level[] {
 
 /**
  * Runs an agent through the levels, each with a cluster of its own on loopback. Nothing of it runs afterwards.
- * @throws LabError USAGE for an unknown placeholder; as the starts of control plane and runtime; the signal's reason
+ * @throws LabError USAGE for a program that cannot be started; as the starts of control plane and runtime; the signal's reason
  */
 export async function gradeAgent(
   options: GradeOptions,
@@ -51,7 +51,6 @@ export async function gradeAgent(
   observer: GradeObserver,
   signal: AbortSignal,
 ): Promise<Grade> {
-  checkPlaceholders(options.command);
   const verdicts: Verdict[] = [];
   let lastLines: readonly string[] = [];
   for (const level of chosenLevels(options.level)) {
@@ -88,6 +87,11 @@ async function examineLevel(
     await level.examine(exam);
   } catch (error) {
     if (!(error instanceof StopLevel)) throw error;
+    const { startProblem } = exam.agent;
+    if (startProblem !== undefined) {
+      const hint = "Name the agent's program after --, as you would in a shell: with its interpreter if it needs one.";
+      throw new LabError("USAGE", `cannot start the agent: ${startProblem}`, hint);
+    }
     exam.failRest(error.message);
   }
   const { lastLines } = exam.agent;
@@ -104,8 +108,8 @@ function filled(word: string, values: Readonly<Record<string, string>>): string 
   return word.replace(PLACEHOLDER, (all, name: string) => values[name] ?? all);
 }
 
-/** @throws LabError USAGE */
-function checkPlaceholders(command: readonly string[]): void {
+/** Checks the agent's command line, before anything starts. @throws LabError USAGE */
+export function checkPlaceholders(command: readonly string[]): void {
   const used = command.flatMap((word) => [...word.matchAll(PLACEHOLDER)].map(([, name = ""]) => name));
   const known: readonly string[] = PLACEHOLDERS;
   const unknown = used.find((name) => !known.includes(name));
