@@ -191,6 +191,12 @@ const PLACEHOLDERS: readonly (readonly [string, readonly string[], string, strin
     "kubelab has no /srv/app: this process only waits for a signal\n",
     "running",
   ],
+  [
+    "example.com/me/app:3",
+    ["/app/server"],
+    "kubelab has no /app/server: this process only waits for a signal\n",
+    "running",
+  ],
   ["example.com/me/app:3", ["app", "-v"], "kubelab has no app: this process only waits for a signal\n", "running"],
   ["example.com/me/app:3", ["sh", "-c", "echo hi; exit 3"], "hi\n", "exited (3, Error)"],
   ["nginx:1.161", ["sh", "-c", "which nginx"], "/usr/sbin/nginx\n", "exited (0, Completed)"],

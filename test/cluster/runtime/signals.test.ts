@@ -15,6 +15,8 @@ afterEach(() => {
 
 type Config = Init<typeof ContainerConfig>;
 const sharedPids: Config = { linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.POD } } } };
+const AGNHOST = { image: "agnhost" };
+const agnhost = (...args: readonly string[]): Config => ({ image: AGNHOST, args: [...args] });
 const sh = (script: string): Config => ({ command: ["sh", "-c", script] });
 
 /** the command; the grace period in s; the time until its end in s; its result */
@@ -43,6 +45,17 @@ const STOPS: readonly (readonly [string, Config, number, number, string])[] = [
     5,
     "exited (137, Error)",
   ],
+  [
+    "a Go program exits with 2, because PID 1 cannot die from a signal",
+    agnhost("test-webserver"),
+    30,
+    0,
+    "exited (2, Error)",
+  ],
+  ["agnhost's netexec, too", agnhost("netexec"), 30, 0, "exited (2, Error)"],
+  ["netexec delays its shutdown", agnhost("netexec", "--delay-shutdown", "8"), 30, 8, "exited (0, Completed)"],
+  ["a Go program that dies from the signal", { ...agnhost("netexec"), ...sharedPids }, 30, 0, "exited (143, Error)"],
+  ["serve-hostname waits for its deletion", agnhost("serve-hostname"), 30, 30, "exited (137, Error)"],
   [
     "a shell runs its trap when the command that it waits for has ended",
     sh("trap 'exit 7' TERM; while :; do sleep 4; done"),

@@ -48,7 +48,7 @@ export function syntheticDefinition(name: string, hash: number): ImageDefinition
     repositories: [],
     tags: [],
     about: "waits for a signal",
-    entrypoint: ["/app"],
+    entrypoint: ["/image-program"],
     cmd: [],
     env: { KUBELAB_IMAGE: name },
     user: "",
@@ -56,7 +56,7 @@ export function syntheticDefinition(name: string, hash: number): ImageDefinition
     stopSignal: "",
     sizeBytes: SYNTHETIC_BASE_BYTES + Math.floor(hash * SYNTHETIC_SPREAD_BYTES),
     applets: "/bin",
-    programs: { "/app": "app", "/bin/bash": "sh" },
+    programs: { "/image-program": "app", "/bin/bash": "sh" },
     ports: [],
     files: {},
   };

@@ -25,7 +25,7 @@ export async function component(self: Self): Promise<number> {
 export async function app(self: Self): Promise<number> {
   const [path = ""] = self.argv;
   const text =
-    path === "/app"
+    path === "/image-program"
       ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.uts.hostname}`
       : `kubelab has no ${path}: this process only waits for a signal`;
   await print(self, `${text}\n`);

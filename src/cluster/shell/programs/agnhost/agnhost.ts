@@ -1,5 +1,5 @@
 import type { Program, Self } from "../../process/process.js";
-import { SIGINT, SIGTERM } from "../../process/signals.js";
+import { SIGHUP, SIGINT, SIGTERM } from "../../process/signals.js";
 import { complain, print } from "../console.js";
 import { untilSignal } from "../system.js";
 import { crdConversionWebhook } from "./crd-conversion-webhook.js";
@@ -54,7 +54,10 @@ const BOOLEANS = ["json-response", "tcp", "udp", "http", "close", "break_on_expe
 export const agnhost: Program = async (self) => {
   const [name = "", ...args] = self.argv.slice(1);
   const subcommand = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-  if (subcommand !== undefined) return subcommand(self, parseFlags(args, SHORTHANDS, BOOLEANS), args);
+  if (subcommand !== undefined) {
+    const ended = endedByGo(self);
+    return Promise.race([subcommand(self, parseFlags(args, SHORTHANDS, BOOLEANS), args), ended]);
+  }
   if (name === "--version") {
     await print(self, "app version 2.25\n");
     return 0;
@@ -66,6 +69,17 @@ export const agnhost: Program = async (self) => {
   await complain(self, `Error: unknown command ${JSON.stringify(name)} for "app"`);
   return 1;
 };
+
+/**
+ * Resolves with 2 at a signal that the subcommand does not handle itself: a Go program that cannot die from it, because it
+ * is PID 1, exits so. Mirrors dieFromSignal of Go's runtime.
+ */
+function endedByGo(self: Self): Promise<number> {
+  return new Promise((resolve) => {
+    if (self.pid !== 1) return;
+    for (const signal of [SIGHUP, SIGINT, SIGTERM]) self.onSignal(signal, () => resolve(2));
+  });
+}
 
 async function entrypointTester(self: Self): Promise<number> {
   await print(self, `[${self.argv.join(" ")}]\n`);

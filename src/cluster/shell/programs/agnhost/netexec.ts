@@ -2,6 +2,7 @@ import { listenUdp } from "../../net/listen.js";
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { exitCodeOf } from "../../process/process.js";
+import { SIGTERM } from "../../process/signals.js";
 import { BytesSource, HeldSink } from "../../streams.js";
 import { untilKilled } from "../system.js";
 import { askUdp, getHttp } from "./dial.js";
@@ -19,6 +20,8 @@ export async function netexec(self: Self, flags: Flags): Promise<number> {
     const override = flags.text("http-override");
     const endpoint: Endpoint = (exchange) => route(self, overridden(exchange, override), exit);
     if (serve(self, httpPort, endpoint) !== undefined) exit(1);
+    const delay = flags.number("delay-shutdown", 0);
+    if (delay > 0) self.onSignal(SIGTERM, () => void shutdown(self, delay, exit));
   });
   const udp = listenUdp(self, udpPort, (bytes, peer) => udpAnswer(self, bytes, peer));
   await goLog(self, `Started HTTP server on port ${httpPort}`);
@@ -28,6 +31,12 @@ export async function netexec(self: Self, flags: Flags): Promise<number> {
   } finally {
     if (typeof udp !== "string") udp.close();
   }
+}
+
+async function shutdown(self: Self, seconds: number, exit: (code: number) => void): Promise<void> {
+  await goLog(self, `Sleeping ${seconds} seconds before terminating...`);
+  await self.machine.clock.sleep(seconds * 1000, self.signal);
+  exit(0);
 }
 
 function overridden(exchange: Exchange, override: string): Exchange {
