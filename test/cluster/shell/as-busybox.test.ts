@@ -197,6 +197,29 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "alias e='echo hi'\ne there; alias e='echo e'\ne e; \\e x; alias t=true\nt && echo yes; (alias e); unalias e\ne",
     "hi there\ne e\nsh: e: not found\nyes\ne='echo e'\nsh: e: not found\n",
   ],
+  [
+    "fold -w x /etc/passwd; strings -n x /etc/passwd; grep -A x a /etc/passwd; echo $?; grep -m x a /etc/passwd; grep -A1 -c root /etc/passwd; fold -w 80 /etc/passwd | wc -l; expr a + 1; sed 'k' /etc/passwd; sed -n '1,p' /etc/passwd; type nope; echo $?; command -v nope; echo $?",
+    "fold: invalid number 'x'\nstrings: invalid number 'x'\ngrep: invalid number 'x'\n2\ngrep: invalid number 'x'\n1\n5\nexpr: non-numeric argument\nsed: unsupported command k\nsed: no address after comma\nnope: not found\n127\n127\n",
+  ],
+  ["if true; echo", ""],
+  ["while true; echo done", ""],
+  ["for i in a; echo", ""],
+  ['echo "unclosed', ""],
+  ["for; do", ""],
+  ["(echo", ""],
+  ["{ echo", ""],
+  ["if true; then echo", ""],
+  [
+    "[ 1 -eq x ]; echo $?; [ a = ; echo $?; [ -z ]; echo $?; test 1 -foo 2; echo $?; [ 1 2; echo $?; [ 1 2 ]; echo $?; [ a b c d ]; echo $?; [ -f ]; echo $?; [ ! ]; echo $?; [ '(' a ')' ]; echo $?; [ '(' a ]; echo $?; [ -n a -a ]; echo $?; [ '' -eq 1 ]; echo $?; [ 1a -eq 1 ]; /bin/test 1 -eq x; /bin/[ a",
+    "sh: x: bad number\n2\nsh: missing ]\n2\n0\nsh: -foo: unknown operand\n2\nsh: missing ]\n2\nsh: 2: unknown operand\n2\nsh: b: unknown operand\n2\n0\n0\n0\nsh: closing paren expected\n2\nsh: argument expected\n2\nsh: bad number\n2\nsh: 1a: bad number\ntest: x: bad number\n[: missing ]\n",
+  ],
+  ["usleep; usleep x; echo $?", "<usage usleep>\nusleep: invalid number 'x'\n1\n"],
+  ["shift 5; echo $?", "1\n"],
+  ["grep -e -A /etc/passwd; echo $?", "1\n"],
+  [
+    "nice; nice -n x; nice -n 5; nice -n 5 echo hi; nice -Q",
+    "0\nnice: invalid number 'x'\n<usage nice>\nhi\nnice: invalid option -- 'Q'\n<usage nice>\n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {

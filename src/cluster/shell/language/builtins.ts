@@ -95,6 +95,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   },
   unset: async (args, { state }) => {
     for (const name of args.filter((arg) => !arg.startsWith("-"))) {
+      if (!/^[A-Za-z_]\w*$/.test(name) && args[0] !== "-f") throw new ShellError(`${name}: bad variable name`);
       if (state.variables.get(name)?.isReadonly === true) throw new ShellError(`${name}: is read only`);
       if (args[0] === "-f") state.unsetFunction(name);
       else state.unset(name);
@@ -103,6 +104,7 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
   },
   shift: async (args, { state }) => {
     const by = args[0] === undefined ? 1 : Number(args[0]);
+    if (!Number.isInteger(by) || by < 0) throw new ShellError(`Illegal number: ${args[0]}`);
     if (by > state.parameters.length) return 1;
     state.setParameters(state.parameters.slice(by));
     return 0;
@@ -195,7 +197,7 @@ async function unalias(args: readonly string[], shell: Shell): Promise<number> {
 
 function count(args: readonly string[]): number {
   const number = Number(args[0] ?? 1);
-  if (!Number.isInteger(number) || number < 1) throw new ShellError(`bad number: ${args[0]}`);
+  if (!Number.isInteger(number) || number < 1) throw new ShellError(`Illegal number: ${args[0]}`);
   return number;
 }
 
@@ -251,13 +253,19 @@ async function declare(
 }
 
 async function type(args: readonly string[], shell: Shell): Promise<number> {
-  return whereIs(args, shell, (name, what) => `${name} is ${what}\n`);
+  return whereIs(
+    args,
+    shell,
+    (name, what) => `${name} is ${what}\n`,
+    (name) => `${name}: not found\n`,
+  );
 }
 
 async function whereIs(
   names: readonly string[],
   shell: Shell,
   line: (name: string, what: string) => string,
+  missing = (_name: string) => "",
 ): Promise<number> {
   let status = 0;
   for (const name of names) {
@@ -268,7 +276,8 @@ async function whereIs(
         const { path } = lookUp(shell.files, name, shell.state.cwd, shell.state.get("PATH"));
         await shell.print(line(path, path));
       } catch {
-        status = 127; // not found: reported by the status, as in any shell
+        status = 127;
+        await shell.print(missing(name));
       }
     }
   }

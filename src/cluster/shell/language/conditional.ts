@@ -165,7 +165,7 @@ const MAX_INTEGER_LENGTH = 64;
 
 function integer(text: string): bigint {
   const trimmed = text.trim();
-  if (!/^[-+]?\d+$/.test(trimmed)) throw new ShellError(`${text}: bad number`);
+  if (!/^[-+]?\d+$/.test(trimmed)) throw new ShellError(text === "" ? "bad number" : `${text}: bad number`);
   const value = trimmed.length > MAX_INTEGER_LENGTH ? undefined : BigInt(trimmed.replace(/^\+/, ""));
   if (value === undefined || value !== BigInt.asIntN(64, value)) throw new ShellError(`${text}: out of range`);
   return value;
@@ -178,7 +178,7 @@ const BINARY = /^(=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/;
 export function test(args: readonly string[], shell: Shell): boolean {
   const rest = [...args];
   const value = or(rest, shell);
-  if (rest.length > 0) throw new ShellError(`${rest[0]}: unexpected operator`);
+  if (rest.length > 0) throw new ShellError(`${rest[0]}: unknown operand`);
   return value;
 }
 
@@ -186,6 +186,7 @@ function or(rest: string[], shell: Shell): boolean {
   let value = and(rest, shell);
   while (rest[0] === "-o") {
     rest.shift();
+    if (rest.length === 0) throw new ShellError("argument expected");
     const right = and(rest, shell);
     value = value || right;
   }
@@ -196,6 +197,7 @@ function and(rest: string[], shell: Shell): boolean {
   let value = primary(rest, shell);
   while (rest[0] === "-a") {
     rest.shift();
+    if (rest.length === 0) throw new ShellError("argument expected");
     const right = primary(rest, shell);
     value = value && right;
   }
@@ -213,7 +215,7 @@ function primary(rest: string[], shell: Shell): boolean {
     rest.shift();
     return !primary(rest, shell);
   }
-  if (first === "(" && rest.includes(")")) {
+  if (first === "(" && second !== undefined) {
     rest.shift();
     const value = or(rest, shell);
     if (rest.shift() !== ")") throw new ShellError("closing paren expected");

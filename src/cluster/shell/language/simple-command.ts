@@ -127,6 +127,8 @@ const LETTERS: ReadonlyMap<string, string> = new Map([
   ["hash", "r"],
 ]);
 
+const isTest = (name: string | undefined) => name === "test" || name === "[";
+
 /** @throws ShellError */
 function requireLetters([name = "", ...args]: readonly string[]): void {
   const letters = LETTERS.get(name);
@@ -146,7 +148,7 @@ async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Shel
   } catch (error) {
     const isSpecial = isSpecialBuiltin(argv[0] as string);
     if (error instanceof ShellError && !isSpecial) {
-      await shell.complain(`${argv[0]}: ${error.message}`);
+      await shell.complain(isTest(argv[0]) ? error.message : `${argv[0]}: ${error.message}`);
       return error.status;
     }
     if (!(error instanceof FsError)) throw error;

@@ -3,8 +3,9 @@ import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
+import { usageOf } from "../synopses.js";
 import { utilityArguments } from "../utility/arguments.js";
-import { busyboxErrors, busyboxRefusal } from "../utility/error-words.js";
+import { busyboxErrors, busyboxRefusal, numberProblem } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
@@ -22,6 +23,11 @@ export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   const given = self.argv.slice(1);
   const hasZeros = name === "sort" && given.some((arg) => /^-[a-z]*z/.test(arg));
+  const wrong = numberProblem(name, given);
+  if (wrong !== undefined) {
+    await self.stderr.write(Buffer.from(wrong), self.signal);
+    return usageOf(name)?.code ?? 1;
+  }
   if (name === "sed") keepBackups(self, given);
   const input = await readAll(self.stdin, self.signal, self);
   const stdin = hasZeros ? swapZeros(input) : input;

@@ -181,13 +181,16 @@ Block size: %-10s
 Blocks: Total: %-10b Free: %-10f Available: %a
 Inodes: Total: %-10c Free: %d`;
 const TMPFS_MAGIC = "1021994";
+const EXT_MAGIC = "ef53";
 const OVERLAY_MAGIC = "794c7630";
 
 /** `stat -f`. Differs: every file system has the number 1 and blocks of 4 KiB. @throws FsError */
 function ofFileSystem(fs: ContainerFs, path: string, name: string, format: string): string {
-  fs.stat(path);
   const { totalBytes, freeBytes, totalInodes, freeInodes } = fs.space(path);
-  const [type, text] = fs.isTmpfs(path) ? [TMPFS_MAGIC, "tmpfs"] : [OVERLAY_MAGIC, "UNKNOWN"];
+  // Files of a mount have a time of birth.
+  const disk =
+    fs.stat(path).birthMs === undefined ? ([OVERLAY_MAGIC, "UNKNOWN"] as const) : ([EXT_MAGIC, "ext2/ext3"] as const);
+  const [type, text] = fs.isTmpfs(path) ? [TMPFS_MAGIC, "tmpfs"] : disk;
   const blocks = (bytes: number) => Math.floor(bytes / IO_BLOCK_BYTES);
   return filled(format, {
     n: name,

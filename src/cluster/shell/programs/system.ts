@@ -30,6 +30,18 @@ export async function sleep(self: Self): Promise<number> {
   return 0;
 }
 
+/** `usleep MICROSECONDS` */
+export async function usleep(self: Self): Promise<number> {
+  const [count, ...others] = self.argv.slice(1);
+  if (count === undefined || others.length > 0) return usage(self);
+  if (!/^\d+$/.test(count)) return fail(self, `invalid number '${count}'`);
+  await self.machine.clock.sleep(Number(count) / 1000, self.signal, {
+    what: `end \`${self.argv.join(" ")}\``,
+    setBy: "its argument",
+  });
+  return 0;
+}
+
 /** Waits without a timer, so that 10,000 idle containers cost nothing. */
 export function untilKilled(self: Self): Promise<never> {
   return new Promise((_resolve, reject) => {

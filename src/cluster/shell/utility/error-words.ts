@@ -47,7 +47,10 @@ const REFUSALS: Readonly<Record<string, readonly Words[]>> = {
   cut: [
     [/^you must specify a list of bytes, characters, or fields$/, "expected a list of bytes, characters, or fields"],
   ],
-  expr: [[/^missing operand$/, "too few arguments"]],
+  expr: [
+    [/^missing operand$/, "too few arguments"],
+    [/^non-integer argument$/, "non-numeric argument"],
+  ],
   grep: [
     [/^missing pattern$/, undefined],
     [/^invalid regular expression: (.*)$/, "bad regex '$1'"],
@@ -57,9 +60,27 @@ const REFUSALS: Readonly<Record<string, readonly Words[]>> = {
   sed: [
     [/^no script specified$/, undefined],
     [/^invalid command: unterminated substitution pattern$/, "unmatched '/'"],
-    [/^unknown command: (.).*$/, "unsupported command $1"],
+    [/^invalid command: ([^y])$/, "unsupported command $1"],
+    [/^expected context address$/, "no address after comma"],
   ],
 };
+
+/** Options with numbers, by program. */
+const NUMBERS: Readonly<Record<string, string>> = { __proto__: null as never, fold: "w", grep: "ABCm", strings: "n" };
+
+/** The problem of an option whose value is no number: just-bash ignores some of them. */
+export function numberProblem(name: string, args: readonly string[]): string | undefined {
+  const letters = NUMBERS[/^[ef]grep$/.test(name) ? "grep" : name];
+  if (letters === undefined) return undefined;
+  for (const [at, arg] of args.entries()) {
+    const [, letter, attached] = /^-[a-zA-Z]*?([ABCmwn])(.*)$/s.exec(arg) ?? [];
+    if (arg === "--") return undefined;
+    if (letter === undefined || !letters.includes(letter) || /^-[ef]$/.test(args[at - 1] ?? "")) continue;
+    const value = attached || args[at + 1];
+    if (value !== undefined && !/^\d+$/.test(value)) return `${name}: invalid number '${value}'\n`;
+  }
+  return undefined;
+}
 
 /** What follows an unknown option is the usage. */
 const OPTION = /^(?:invalid option -- '.'|unrecognized option '.*'|option requires an argument -- '.')$/;

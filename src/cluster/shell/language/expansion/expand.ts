@@ -256,8 +256,8 @@ async function expandOperation(part: ParameterPart, host: ExpansionHost): Promis
     }
     case "ErrorIfUnset": {
       if (!isUnset) return value ?? "";
-      const message = operation.word === null ? "parameter not set" : await expandText(operation.word, host);
-      throw new ShellError(`${parameter}: ${message}`);
+      const message = operation.word === null ? "" : await expandText(operation.word, host);
+      throw new ShellError(`${parameter}: ${message || `parameter not set${operation.checkEmpty ? " or null" : ""}`}`);
     }
     case "UseAlternative":
       return isUnset ? "" : expandText(operation.word, host);

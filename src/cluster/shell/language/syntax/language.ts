@@ -2,6 +2,7 @@ import { createContext, Script } from "node:vm";
 import { messageOf } from "../../../../util/errors.js";
 import { ShellError } from "../state.js";
 import type { ArithExpr, ScriptNode } from "./ast.js";
+import { syntaxProblem } from "./error-words.js";
 import { restoreLargeLiterals } from "./literals.js";
 
 /** just-bash's parser, loaded when a shell first needs it, because loading takes a tenth of a second. */
@@ -46,7 +47,7 @@ function createLanguage(parseUnbounded: (text: string) => ScriptNode): ShellLang
       script = parseBash(text);
       restoreLargeLiterals(text, script, (expression) => arithmeticOf(parseBash(`((${expression}))`)));
     } catch (error) {
-      throw new ShellError(`syntax error: ${messageOf(error)}`);
+      throw new ShellError(`syntax error: ${syntaxProblem(messageOf(error))}`);
     }
     if (cache.size >= MAX_CACHED_SCRIPTS) cache.clear();
     cache.set(text, script);

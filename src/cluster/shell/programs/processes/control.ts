@@ -89,6 +89,18 @@ export async function time(self: Self): Promise<number> {
   return code;
 }
 
+/** `nice [-n ADJUST] [PROG ARGS]`. Differs: the processor is shared between containers, so a priority changes nothing. */
+export async function nice(self: Self): Promise<number> {
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "+n:");
+  if (unknown !== undefined) return usage(self, unknown);
+  const adjustment = options.get("n");
+  if (adjustment !== undefined && !/^-?\d+$/.test(adjustment)) return fail(self, `invalid number '${adjustment}'`);
+  if (rest.length > 0) return runCommand(self, rest, self.env);
+  if (adjustment !== undefined) return usage(self);
+  await print(self, "0\n");
+  return 0;
+}
+
 /** `setsid PROG ARGS`: in a process group of its own, without the terminal's signals. */
 export async function setsid(self: Self): Promise<number> {
   const { rest, unknown } = parseArgs(self.argv.slice(1), "+c");
