@@ -1,10 +1,14 @@
 import { allTasks } from "../../lab/build/library.js";
 import { progressOf } from "../../lab/build/progress.js";
-import { wrappedTable } from "../../trace/terminal/table.js";
+import { hasUnicode } from "../cli/colour.js";
 import type { CliContext } from "../cli/context.js";
+import { titleTable } from "../learn/standing.js";
 import type { BuildFlags } from "./flags.js";
 import { openBuild } from "./open.js";
 import { COMMAND_WORDS } from "./words.js";
+
+/** The columns that give way on a narrow terminal. */
+const [POINTS, MINUTES] = [3, 4];
 
 /** `kubelab build`: the tasks with the learner's progress. */
 export async function listTasks(context: CliContext, flags: BuildFlags): Promise<void> {
@@ -24,10 +28,13 @@ export async function listTasks(context: CliContext, flags: BuildFlags): Promise
     String(minutes),
     title[language],
   ]);
+  // A pipe gets whole lines.
+  const { isTTY } = context.streams.stdout;
+  const fit = isTTY === true ? { columns, mark: hasUnicode(context.env) ? "…" : "..." } : undefined;
   const next = all.find(({ task, done }) => done.length < task.stages.length);
   const last = next === undefined ? words.allDone : words.begin(next.task.id);
   context.print({
-    text: [...wrappedTable({ columns: words.columns, rows }, columns), "", last].join("\n"),
+    text: [...titleTable([words.columns, ...rows], [MINUTES, POINTS], fit).lines, "", last].join("\n"),
     json: all.map(({ task: { number, id, title, minutes, stages, labs }, ...rest }) => ({
       number,
       id,

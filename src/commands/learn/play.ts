@@ -1,3 +1,4 @@
+import { allTasks } from "../../lab/build/library.js";
 import { hasPrograms } from "../../lab/labs/environment/programs.js";
 import type { LabSummary } from "../../lab/labs/format/library.js";
 import type { Progress } from "../../lab/labs/progress/progress.js";
@@ -48,7 +49,9 @@ export async function showResult(
 ): Promise<readonly string[]> {
   const run = await env.store.of(lab);
   if (run?.finishedAtMs === undefined) return [];
-  const lines = resultLines(lab, resultOf(lab, run), run.best, env.say);
+  const tasks = (await allTasks()).filter(({ labs }) => labs.includes(lab.id));
+  const build = tasks.map(({ id }) => env.say("resultBuild", { command: `kubelab build start ${id}` }));
+  const lines = [...resultLines(lab, resultOf(lab, run), run.best, env.say), ...build];
   if (lines.length > 0) env.context.streams[stream].write(`\n${lines.join("\n")}\n`);
   return lines;
 }

@@ -18,7 +18,7 @@ export interface BuildWords {
   more(count: number): string;
 }
 
-const NOTHING = { en: "nothing", zh: "什么都没有" };
+const NO_CALL = { en: "no further call", zh: "没有更多调用" };
 
 const EN: BuildWords = {
   asUpstream: "The same in Kubernetes:",
@@ -95,10 +95,12 @@ function wantedIn(language: Language, call: string, want: Wanted): string {
       return isEnglish
         ? `${call} must throw an error with "${want.text}"`
         : `${call} 必须抛出含有 "${want.text}" 的错误`;
-    case "calls":
+    case "call": {
+      const what = want.text ?? NO_CALL[language];
       return isEnglish
-        ? `${call} must make these calls, in this order:\n${indented(want.text, language)}`
-        : `${call} 必须按顺序做这些调用：\n${indented(want.text, language)}`;
+        ? `${call}: call number ${want.number} must be\n  ${what}`
+        : `${call}：第 ${want.number} 个调用必须是\n  ${what}`;
+    }
     case "releases":
       return isEnglish
         ? `${call} must release ${want.text || "no waiting call"}`
@@ -117,8 +119,8 @@ function gotIn(language: Language, got: Got): string {
       return isEnglish
         ? `yours threw ${got.text}${lineOf(language, got.at)}`
         : `你的抛出了 ${got.text}${lineOf(language, got.at)}`;
-    case "calls":
-      return `${isEnglish ? "yours made:" : "你的调用是："}\n${indented(got.text, language)}`;
+    case "call":
+      return `${isEnglish ? "yours was" : "你的是"}\n  ${got.text ?? NO_CALL[language]}`;
     case "releases":
       return isEnglish ? `yours released ${got.text || "none"}` : `你的放行了 ${got.text || "零个"}`;
     case "value":
@@ -131,11 +133,4 @@ function gotIn(language: Language, got: Got): string {
 function lineOf(language: Language, at: number | undefined): string {
   if (at === undefined) return "";
   return language === "en" ? ` (line ${at})` : `（第 ${at} 行）`;
-}
-
-function indented(text: string, language: Language): string {
-  return (text || NOTHING[language])
-    .split("\n")
-    .map((line) => `  ${line}`)
-    .join("\n");
 }

@@ -74,6 +74,27 @@ describe("a task from an empty folder to its end", () => {
     assert.match((await runCliProcess(home, "build", "check", path)).stdout, /done: 0 of 30 points/);
   });
 
+  test("calls of other parts are compared one by one, and promises may wait", async () => {
+    const judged = async (task: string, from: string, to: string) => {
+      const path = join(home, "other.mjs");
+      const solution = readFileSync(`test/lab/build/solutions/${task}.mjs`, "utf8");
+      writeFileSync(path, `// kubelab build: ${task}\n${solution.replace(from, to)}`);
+      return (await runCliProcess(home, "build", "check", path)).stdout.replaceAll(/\s+/g, " ");
+    };
+    assert.match(
+      await judged("lease-loop", "base = (await this.#ensure()).lease", "base = first"),
+      /sync\(\): call number 3 must be client.get\('n1'\) yours was client.update\(/,
+    );
+    assert.match(
+      await judged("get-newer-than", "if (isReady)", "if (true)"),
+      /getNewerThan\('p1', 10\) must wait yours gave \{ status: 'v1'/,
+    );
+    assert.match(
+      await judged("get-newer-than", "if (isReady)", "if (false)"),
+      /must give \{ status: 'v1' \} yours waits/,
+    );
+  });
+
   test("reset forgets the progress", async () => {
     await runCliProcess(home, "build", "reset", "renew-interval");
     const list = JSON.parse((await runCliProcess(home, "build", "--json")).stdout) as readonly { points: number }[];

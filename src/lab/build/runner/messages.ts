@@ -16,13 +16,16 @@ export interface RunTests {
 
 /** What a call must come to. Values are shown as one line of JavaScript. */
 export type Wanted =
-  | { readonly kind: "value" | "error" | "calls"; readonly text: string }
+  | { readonly kind: "value" | "error"; readonly text: string }
+  /** the first call of a fake that differs, counted from 1; without text: no such call */
+  | { readonly kind: "call"; readonly number: number; readonly text?: string }
   | { readonly kind: "waits" }
   | { readonly kind: "releases"; readonly text: string };
 
 /** What came of it. */
 export type Got =
-  | { readonly kind: "value" | "calls" | "releases"; readonly text: string }
+  | { readonly kind: "value" | "releases"; readonly text: string }
+  | { readonly kind: "call"; readonly text?: string }
   /** @property at the line of the learner's file */
   | { readonly kind: "error" | "changes-argument"; readonly text: string; readonly at?: number }
   | { readonly kind: "waits" | "not-written" | "not-exported" | "swallows-abort" | "never-ends" };

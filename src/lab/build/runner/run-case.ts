@@ -164,14 +164,20 @@ export function lineIn(error: unknown, url: string): number | undefined {
   return Number.isInteger(line) ? line : undefined;
 }
 
+/** The first call that differs. */
 function callsDiffer(
   { log }: Fakes,
   wanted: readonly (readonly unknown[])[],
 ): { readonly want: Wanted; readonly got: Got } {
-  return { want: { kind: "calls", text: callLines(wanted) }, got: { kind: "calls", text: callLines(log) } };
+  const at = wanted.findIndex((call, i) => !isSame(call, log[i]));
+  const index = at === -1 ? wanted.length : at;
+  const lineOf = (call: readonly unknown[] | undefined) => (call === undefined ? {} : { text: lineOfCall(call) });
+  return {
+    want: { kind: "call", number: index + 1, ...lineOf(wanted[index]) },
+    got: { kind: "call", ...lineOf(log[index]) },
+  };
 }
 
-function callLines(log: readonly (readonly unknown[])[]): string {
-  const lines = log.map(([name, ...args]) => shownCall(String(name), args));
-  return lines.length === 0 ? "" : lines.join("\n");
+function lineOfCall([name, ...args]: readonly unknown[]): string {
+  return shownCall(String(name), args);
 }
