@@ -1,12 +1,13 @@
 import type { Clock } from "./clock.js";
+import { defined } from "./defined.js";
 import type { Timer, Wait } from "./timer.js";
 
-/** A clock as one part has it: its timers are told as those of `who`. */
+/** A clock as one part has it: its timers are told as those of `who`, if given. */
 export class OwnedClock implements Clock {
   /** @param who `kubelet node-1` */
   constructor(
     readonly clock: Clock,
-    readonly who: string,
+    readonly who?: string,
   ) {}
 
   get speed(): number {
@@ -30,6 +31,6 @@ export class OwnedClock implements Clock {
   }
 
   #owned(wait: Wait | undefined): Wait | undefined {
-    return wait && { who: this.who, ...wait };
+    return wait && { ...defined({ who: this.who }), ...wait };
   }
 }

@@ -1,10 +1,13 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
+import type { TraceSink } from "../../trace/trace.js";
 import { LabError } from "../../util/errors.js";
 import { SeededRandom } from "../../util/seeded-random.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import { addExamples } from "../cli/examples.js";
-import { addPlainOptions } from "../cli/options.js";
+import { addPlainOptions, parsePath } from "../cli/options.js";
+import { TRACE_ENDINGS } from "../cli/trace-endings.js";
 import { addExploreCommand } from "./explore.js";
 import { parseSeed } from "./seed.js";
 
@@ -14,6 +17,7 @@ const NAME_COLUMNS = 28;
 interface RunFlags {
   readonly seed?: number;
   readonly junit?: true;
+  readonly trace?: string;
   readonly json?: true;
 }
 
@@ -26,6 +30,7 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
     .argument("<scenario>", "the name of a ready one, or a YAML file; docs/chaos.md has the format")
     .option("--seed <number>", "of names, IDs and jitter of the cluster; default: the file's, or 1", parseSeed)
     .option("--junit", "the verdict as JUnit's XML")
+    .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
     .action((word: string, flags: RunFlags) => runNamed(context, word, flags));
   addExamples(run, "kubelab chaos run node-partition", "kubelab chaos run my.yaml --seed 7 --junit > result.xml");
   addExploreCommand(chaos, context);
@@ -43,7 +48,11 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
   addExamples(schema, "kubelab chaos schema > scenario.schema.json");
 }
 
-async function runNamed(context: CliContext, word: string, { seed: given, junit, json }: RunFlags): Promise<void> {
+async function runNamed(
+  context: CliContext,
+  word: string,
+  { seed: given, junit, json, trace }: RunFlags,
+): Promise<void> {
   if (junit === true && json === true) {
     throw new LabError("USAGE", "--json and --junit exclude each other", "Give one of them.");
   }
@@ -55,7 +64,10 @@ async function runNamed(context: CliContext, word: string, { seed: given, junit,
   const scenario = await openScenario(word, context.cwd);
   const seed = given ?? scenario.seed ?? 1;
   using _line = context.progress(`running ${word}`);
-  const judgements = await runScenario({ context, random: new SeededRandom(seed) }, scenario);
+  const deps = { context, random: new SeededRandom(seed) };
+  const judgements = await withTrace(context, trace, (sink) =>
+    runScenario(sink === undefined ? deps : { ...deps, onFact: (fact) => sink.write(fact) }, scenario),
+  );
   const holds = judgements.every((one) => one.holds);
   const heading = `${scenario.title} (seed ${seed}): ${holds ? "every expectation holds" : "an expectation fails"}`;
   context.print({
@@ -63,6 +75,22 @@ async function runNamed(context: CliContext, word: string, { seed: given, junit,
     json: { title: scenario.title, seed, holds, judgements },
   });
   if (!holds) context.exitWith(1);
+}
+
+/** @param path of the trace's file, if one is wanted @throws LabError USAGE for an unknown format, BAD_FILE */
+async function withTrace<T>(
+  { cwd, say }: CliContext,
+  path: string | undefined,
+  run: (sink: TraceSink | undefined) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return run(undefined);
+  const { formatOf } = await import("../cli/trace-file.js");
+  const sink = formatOf(path).open(resolve(cwd, path), say);
+  try {
+    return await run(sink);
+  } finally {
+    await sink.close?.();
+  }
 }
 
 /** What can break, and what is ready to be run. */

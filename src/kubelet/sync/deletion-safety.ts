@@ -1,19 +1,18 @@
 import type { V1Pod, V1PodStatus } from "../../staging/apimachinery/api/pod.js";
 import type { Trace } from "../../trace/trace.js";
-import type { PodCache } from "../container/cache.js";
 import type { PodDeletionSafetyProvider } from "../status/status-writer.js";
 import type { VolumeManager } from "../volumes/volume-manager.js";
 import { PodsObserver } from "./pods-observer.js";
 
 export interface DeletionSafetyDeps {
   readonly podWorkers: () => { couldHaveRunningContainers(podUid: string): boolean };
-  readonly podCache: Pick<PodCache, "get">;
   readonly volumes: Pick<VolumeManager, "podVolumesExist">;
   readonly trace: Trace;
 }
 
 /**
- * A pod may be deleted from the API when nothing of it is left on the node: no container, dead or alive, and no volume.
+ * A pod may be deleted from the API when it uses nothing on the node any more: no running container, and no volume. Dead containers
+ * stay until the garbage collector removes them: one that ended before its pod was deleted would wait for ever otherwise.
  *
  * Mirrors PodResourcesAreReclaimed and PodCouldHaveRunningContainers in pkg/kubelet/kubelet_pods.go.
  */
@@ -38,9 +37,6 @@ export class PodDeletionSafety implements PodDeletionSafetyProvider {
     if (statuses.some(({ state }) => state?.running !== undefined && state.running !== null)) {
       return "Pod is running according to its status";
     }
-    const { status, error } = this.deps.podCache.get(uid);
-    if (error !== undefined && error !== null) return "the runtime cannot report what is left of it";
-    if ((status?.containerStatuses.length ?? 0) > 0) return "some containers have not been deleted";
     if (this.deps.volumes.podVolumesExist(uid)) return "some volumes have not been cleaned up";
     return undefined;
   }

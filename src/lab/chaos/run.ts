@@ -1,5 +1,6 @@
 import { createUnlessThere } from "../../testbed/create-unless-there.js";
 import { HeldTime } from "../../testbed/time/held-time.js";
+import type { TraceEvent } from "../../trace/events.js";
 import { Disposables } from "../../util/async/disposables.js";
 import { SystemClock } from "../../util/clock.js";
 import { LabError } from "../../util/errors.js";
@@ -39,16 +40,23 @@ export async function runScenario(
   // Times of objects have whole seconds: the same offset from the start makes them the same in each run.
   const clock = new SystemClock(1, new SystemClock().now() % 1000);
   clock.pause();
+  let isOver = false;
   try {
     const { signal } = deps.context;
-    const stage = await new HeldTime(clock, true).during(() => openStage(deps, clock, scenario, open), signal);
+    const time = new HeldTime(clock, true);
+    const heard = { ...deps, onFact: (fact: TraceEvent) => void (isOver || deps.onFact?.(fact)) };
+    const stage = await time.during(() => openStage(heard, clock, scenario, open), signal);
     for (const object of scenario.objects) {
+      // What one object leads to is done before the next one comes, so that each run does the same.
+      await time.settle();
       const known = await resourceOf(stage.client, object, signal);
       await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
     }
+    await time.settle();
     return await play(stage, scenario, { open, signal, ...options });
   } finally {
-    // Closing needs time that passes.
+    // The cluster's end is no part of the run, and needs time that passes.
+    isOver = true;
     clock.resume();
     await open.close();
   }

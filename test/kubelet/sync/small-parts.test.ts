@@ -9,7 +9,7 @@ import type { V1PodStatus } from "../../../src/staging/apimachinery/api/pod.js";
 import { containerStatus } from "../../support/container-status.js";
 import { FakeClock, START_MS, settle } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
-import { emptyPodStatus, makePod } from "../podworkers/pods.js";
+import { makePod } from "../podworkers/pods.js";
 
 const { signal } = new AbortController();
 
@@ -65,31 +65,25 @@ describe("activeDeadlineSeconds", () => {
   });
 });
 
-describe("a pod leaves the API when nothing of it is left", () => {
-  const dead = { containerId: "c", name: "app", state: "exited", createdAtMs: 0, exitCode: 0 } as const;
-  const left = { ...dead, image: "", imageId: "", hash: 0, restartCount: 0 };
-  const none = { mayRun: false, containers: [] as (typeof left)[], error: undefined as unknown, volumes: false };
+describe("a pod leaves the API when it uses nothing any more", () => {
+  const none = { mayRun: false, volumes: false };
   const table: [string, Partial<typeof none>, V1PodStatus, boolean][] = [
     ["nothing is left", {}, {}, true],
     ["its worker is not through", { mayRun: true }, {}, false],
     ["its status says that it runs", {}, { containerStatuses: [containerStatus({ state: { running: {} } })] }, false],
-    ["the runtime cannot say", { error: new Error("gone") }, {}, false],
-    ["a dead container is there", { containers: [left] }, {}, false],
+    [
+      "dead containers are left",
+      {},
+      { containerStatuses: [containerStatus({ state: { terminated: { exitCode: 0 } } })] },
+      true,
+    ],
     ["a volume is there", { volumes: true }, {}, false],
   ];
   for (const [what, is, status, isReclaimed] of table) {
     test(`${what}: ${isReclaimed}`, () => {
-      const { mayRun, containers, error, volumes } = { ...none, ...is };
+      const { mayRun, volumes } = { ...none, ...is };
       const safety = new PodDeletionSafety({
         podWorkers: () => ({ couldHaveRunningContainers: () => mayRun }),
-        podCache: {
-          get: (uid) => ({
-            status: { ...emptyPodStatus(uid), containerStatuses: containers },
-            error,
-            kind: "cached",
-            modifiedMs: 0,
-          }),
-        },
         volumes: { podVolumesExist: () => volumes },
         trace: recordingTrace(new FakeClock()).trace,
       });

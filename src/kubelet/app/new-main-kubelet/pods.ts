@@ -24,7 +24,7 @@ export function newPods({ ctx, recording, options, allocatable }: WithSources, l
   const podManager = new PodManager();
   const mirrorClient = new MirrorClient(ctx, options.nodeName);
   const podCache = new PodCache({ onWait: () => later.pleg().relistSoon() });
-  const podDeletionSafety = new PodDeletionSafety({ ...ctx, podWorkers: later.podWorkers, podCache, volumes });
+  const podDeletionSafety = new PodDeletionSafety({ ...ctx, podWorkers: later.podWorkers, volumes });
   const statusManager = new StatusManager({ ...ctx, podManager, podDeletionSafety }, options);
   const objects = { objectManagers, tokens, podDirs, volumes };
   return { ...objects, podManager, mirrorClient, podCache, podDeletionSafety, statusManager };
