@@ -131,6 +131,18 @@ browserSuite([], "a trace that tells a story", (suite) => {
     await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
+  test("a reason with a word longer than a phone is wide is whole", async () => {
+    const why = "may create certificatesigningrequests.certificates.k8s.io/nodeclient.of.a.long.name";
+    const events = toldFacts().map((event) =>
+      event.kind === "story" ? { ...event, steps: event.steps.map((step) => ({ ...step, why })) } : event,
+    );
+    const { page } = await open(events, { width: 400, height: 800 });
+    const reason = page.locator(".because");
+    await reason.waitFor();
+    const [inner, outer] = await reason.evaluate((element) => [element.scrollWidth, element.clientWidth]);
+    assert.ok((inner ?? 0) <= (outer ?? 0), `${inner} of ${outer} pixels`);
+  });
+
   test("a legend above the foot of the page has a sign of its own for each kind", async () => {
     const { page } = await open();
     const legend = page.locator(".legend");

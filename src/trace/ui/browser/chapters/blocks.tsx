@@ -125,7 +125,7 @@ function SlotView({ slot: { name, waiting, count, doing, tone } }: { readonly sl
 }
 
 function CellView({ cell }: { readonly cell: string | Cell }) {
-  if (typeof cell === "string") return <>{printable(cell)}</>;
+  if (typeof cell === "string") return <Found text={printable(cell)} />;
   return (
     <>
       {printable(cell.text)}
