@@ -21,6 +21,13 @@ test("titles have their Chinese", () => {
   expect(titles.filter((title) => !catalogue[title])).toEqual([]);
 });
 
+test("docs/grade.zh.md has each requirement in Chinese", () => {
+  const page = readFileSync("docs/grade.zh.md", "utf8");
+  const row = ({ id, title, points }: (typeof requirements)[number]) =>
+    `| \`${id}\` | ${catalogue[title]} | ${points} | `;
+  expect(requirements.map(row).filter((one) => !page.includes(one))).toEqual([]);
+});
+
 test("docs/grade.md has each requirement with its points and its source", () => {
   const page = readFileSync("docs/grade.md", "utf8");
   const row = ({ id, title, points, upstream }: (typeof requirements)[number]) =>

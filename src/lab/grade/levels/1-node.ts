@@ -24,6 +24,8 @@ const MAX_STATUS_WRITES = 7;
 const REFUSED_MS = 20_000;
 /** The kubelet's are at most 5 and then about 9: 100 ms, doubled up to 7 s. */
 const MAX_REFUSED = 40;
+/** Of the last three whole waits, on average; a kubelet that begins at the latest has 0.8, 1.6 and 3.2 s. */
+const MIN_LAST_WAITS_MS = 1_500;
 const BACK_MS = 25_000;
 /** The kubelet gives up a renewal after 5 attempts. */
 const MAX_CONFLICTS = 10;
@@ -217,7 +219,9 @@ async function examineRefusal(exam: Exam): Promise<void> {
   const refused = exam.requests({ resource: "leases", fromMs, toMs });
   const back = await exam.until(BACK_MS, () => renewals(exam, toMs, exam.now)[0]);
   const asked = `${counted(refused.length, "request")} for the Lease in ${REFUSED_MS / 1000} s of refusals`;
-  if (refused.length > MAX_REFUSED) {
+  const waits = refused.map(({ atMs }, i) => (refused[i + 1]?.atMs ?? toMs) - atMs).slice(-4, -1);
+  const isHasty = waits.length === 3 && waits.reduce((sum, ms) => sum + ms, 0) < 3 * MIN_LAST_WAITS_MS;
+  if (refused.length > MAX_REFUSED || isHasty) {
     const why = `${asked}, without a growing wait between them`;
     exam.judge("lease-backs-off", false, why, exam.linesOf(refused));
   } else if (back === undefined) {
