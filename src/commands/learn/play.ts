@@ -1,4 +1,3 @@
-import { allTasks } from "../../lab/build/library.js";
 import { hasPrograms } from "../../lab/labs/environment/programs.js";
 import type { LabSummary } from "../../lab/labs/format/library.js";
 import type { Progress } from "../../lab/labs/progress/progress.js";
@@ -49,6 +48,7 @@ export async function showResult(
 ): Promise<readonly string[]> {
   const run = await env.store.of(lab);
   if (run?.finishedAtMs === undefined) return [];
+  const { allTasks } = await import("../../lab/build/library.js");
   const tasks = (await allTasks()).filter(({ labs }) => labs.includes(lab.id));
   const build = tasks.map(({ id }) => env.say("resultBuild", { command: `kubelab build start ${id}` }));
   const lines = [...resultLines(lab, resultOf(lab, run), run.best, env.say), ...build];
