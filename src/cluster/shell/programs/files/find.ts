@@ -3,14 +3,8 @@ import { resolvePath } from "../../fs/paths.js";
 import { exitCodeOf, type Self } from "../../process/process.js";
 import { complain, fail, parseArgs, print, usage } from "../console.js";
 import { startChild } from "../system.js";
-import {
-  type Action,
-  type Expression,
-  type FindOptions,
-  FindProblem,
-  type Found,
-  parseExpression,
-} from "./find-expression.js";
+import { type Action, type Expression, type FindOptions, parseExpression } from "./find-expression.js";
+import { FindProblem, type Found } from "./find-tests.js";
 
 /** What a walk shares: `isOver` after -quit, and the exit code of the whole. */
 interface Walk {
