@@ -220,6 +220,15 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "nice; nice -n x; nice -n 5; nice -n 5 echo hi; nice -Q",
     "0\nnice: invalid number 'x'\n<usage nice>\nhi\nnice: invalid option -- 'Q'\n<usage nice>\n",
   ],
+  [
+    String.raw`expr foo-1.2 : '.*-\(.*\)'; expr abc : 'a\(x\)'; expr abc : ab; expr a+b : a+b; expr aab : 'a\{2\}b'; expr abc : '\(.\).\|x'; expr '(a)' : '(\(.\))'; expr 'a*b' : '*b'; expr '*b' : '*b'; expr 'a|b' : 'a|b'; expr match 'f]2' 'f[]]\([0-9]*\)'; expr abc : x`,
+    "1.2\n\n2\n3\n3\na\na\n0\n2\n3\n2\n0\n",
+  ],
+  ["mkdir d; touch f d/x; echo */ f/ d/* */* nope*/ /etc/passw*/", "d/ f/ d/x d/x nope*/ /etc/passw*/\n"],
+  [
+    "echo 'echo hi' > ok; sh -n ok; echo $?; sh -n -c 'echo no'; printf 'echo a; set -n; echo b\\necho c' | sh; sh -c 'set -n; exit 3'; echo $?; echo 'echo )' > bad; sh -n bad 2>/dev/null; echo $?",
+    "0\na\n0\n2\n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {

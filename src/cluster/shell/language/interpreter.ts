@@ -130,6 +130,8 @@ export class Interpreter implements Shell {
   async runStatement(statement: StatementNode, isLast = false): Promise<number> {
     if (this.signal.aborted) throw this.signal.reason;
     if (statement.deferredError !== undefined) throw new ShellError(`syntax error: ${statement.deferredError.message}`);
+    // `sh -n` only parses. A terminal ignores the option, which could not be taken back.
+    if (this.state.options.has("n") && this.jobControl === undefined) return this.state.lastStatus;
     await this.traps.runPending();
     const others = this.self.turn();
     if (others !== undefined) await others;

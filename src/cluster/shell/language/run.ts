@@ -95,6 +95,7 @@ async function runProgram(text: string, shell: Interpreter): Promise<number> {
 function runOther(text: string, script: ScriptNode, shell: Interpreter): Promise<number> {
   const error = shell.state.isBash ? undefined : ashSyntaxError(script);
   if (error !== undefined) throw new ShellError(error);
+  if (shell.state.options.has("n")) return Promise.resolve(0);
   return runWhole(text, shell);
 }
 

@@ -37,7 +37,9 @@ export async function runUtility(self: Self): Promise<number> {
   self.memory.hold(stdout.length);
   // just-bash writes a line that patches of Subversion have, empty times, and counts of one line.
   const patch = () => stdout.toString("latin1").replace(DIFF_HEAD, "--- $1\n+++ $2\n").replace(DIFF_ONE, "");
-  const output = name === "diff" ? Buffer.from(patch(), "latin1") : stdout;
+  // A group that matches nothing is an empty text.
+  const isNoGroup = name === "expr" && exitCode === 1 && given.length === 3 && given[2]?.includes("\\(") === true;
+  const output = name === "diff" ? Buffer.from(patch(), "latin1") : isNoGroup ? Buffer.from("\n") : stdout;
   await self.stdout.write(hasZeros ? swapZeros(output) : output, self.signal);
   const said = stderr.replace(/^bash: /gm, "");
   const refusal = busyboxRefusal(said, name);

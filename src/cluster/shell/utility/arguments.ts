@@ -1,3 +1,5 @@
+import { extendedRegex } from "./basic-regex.js";
+
 /** A command's arguments for just-bash, which lacks some of busybox's options. */
 export function utilityArguments(name: string, args: readonly string[]): readonly string[] {
   if (name === "awk") return awkArguments(args);
@@ -8,6 +10,10 @@ export function utilityArguments(name: string, args: readonly string[]): readonl
   if (name === "sed")
     return args.map((arg) => inPlace(arg).replace(/^((?:\d+|\$|\/[^/]*\/)?[aic])\\(?=[^\n\\])/, "$1\\\n"));
   if (name === "sort") return args.map((arg) => arg.replace(/^(-[a-z]*)z/, "$1")).filter((arg) => arg !== "-");
+  if (name === "expr") {
+    const isPattern = (at: number) => args[at - 1] === ":" || args[at - 2] === "match";
+    return args.map((arg, at) => (isPattern(at) ? extendedRegex(arg) : arg));
+  }
   return /^[ef]?grep$/.test(name) ? grepArguments(args) : args;
 }
 

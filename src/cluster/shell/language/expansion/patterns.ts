@@ -77,7 +77,10 @@ async function below(
   const join = (name: string) => (before === "" || before.endsWith("/") ? before + name : `${before}/${name}`);
   if (!hasPattern(segment)) {
     const path = join(textOf(segment));
-    return files.exists(resolvePath(cwd, path)) ? [path] : [];
+    const resolved = resolvePath(cwd, path);
+    // Only a folder has a path with a slash at its end.
+    const exists = segment.length > 0 ? files.exists(resolved) : isFolder(files, resolved);
+    return exists ? [path] : [];
   }
   const folder = resolvePath(cwd, before === "" ? "." : before);
   let names: string[];
@@ -95,6 +98,10 @@ async function below(
       found.push(join(name));
   }
   return found;
+}
+
+function isFolder(files: ContainerFs, path: string): boolean {
+  return files.exists(path) && files.stat(path).type === "directory";
 }
 
 function splitAtSlashes(pieces: readonly Piece[]): Piece[][] {
