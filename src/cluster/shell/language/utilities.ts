@@ -1,10 +1,10 @@
-import { FsError } from "../fs/fs-error.js";
+import { errorText, FsError } from "../fs/fs-error.js";
 import { resolvePath } from "../fs/paths.js";
 import { OutOfMemoryError } from "../process/memory-account.js";
 import type { Self } from "../process/process.js";
 import { readAll } from "../streams.js";
 import { usageOf } from "../synopses.js";
-import { utilityArguments } from "../utility/arguments.js";
+import { awkWithProgram, utilityArguments } from "../utility/arguments.js";
 import { busyboxErrors, busyboxRefusal, numberProblem } from "../utility/error-words.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
@@ -21,7 +21,7 @@ const DIFF_ONE = /(?<=^@@ [-+,\d ]{1,64}),1(?= )/gm;
  */
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
-  const given = self.argv.slice(1);
+  let given: readonly string[] = self.argv.slice(1);
   const hasZeros = name === "sort" && given.some((arg) => /^-[a-z]*z/.test(arg));
   const wrong = numberProblem(name, given);
   if (wrong !== undefined) {
@@ -29,7 +29,21 @@ export async function runUtility(self: Self): Promise<number> {
     return usageOf(name)?.code ?? 1;
   }
   if (name === "sed") keepBackups(self, given);
-  const input = await readAll(self.stdin, self.signal, self);
+  let input: Buffer = await readAll(self.stdin, self.signal, self);
+  let program = "";
+  try {
+    if (name === "awk")
+      given = awkWithProgram(given, (file) => {
+        program = file;
+        if (file !== "-") return self.machine.fs.readFile(resolvePath(self.cwd, file)).toString();
+        const text = input.toString();
+        input = Buffer.alloc(0);
+        return text;
+      });
+  } catch (error) {
+    await self.stderr.write(Buffer.from(`awk: can't open '${program}': ${errorText(error)}\n`), self.signal);
+    return 1;
+  }
   const stdin = hasZeros ? swapZeros(input) : input;
   const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd };
   const refused: FsError[] = [];

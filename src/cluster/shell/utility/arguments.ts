@@ -47,6 +47,24 @@ function awkArguments(args: readonly string[]): string[] {
   return out;
 }
 
+/** `awk -f FILE`, which just-bash lacks: the program takes the place of its file. @param read may throw */
+export function awkWithProgram(args: readonly string[], read: (name: string) => string): readonly string[] {
+  const options: string[] = [];
+  const programs: string[] = [];
+  let at = 0;
+  for (; at < args.length; at++) {
+    const arg = args[at] ?? "";
+    const hasNext = at + 1 < args.length;
+    if (!arg.startsWith("-") || arg === "-" || arg === "--") break;
+    if (arg === "-f" && hasNext) programs.push(read(args[++at] ?? ""));
+    else if (/^-f./.test(arg)) programs.push(read(arg.slice(2)));
+    else if (/^-[Fv]$/.test(arg) && hasNext) options.push(arg, args[++at] ?? "");
+    else options.push(arg);
+  }
+  const operands = args.slice(args[at] === "--" ? at + 1 : at);
+  return programs.length === 0 ? args : [...options, programs.join("\n"), ...operands];
+}
+
 function separator(text: string): string {
   return /^[.*+?()|{}[\]^$\\]$/.test(text) ? `\\${text}` : text;
 }
