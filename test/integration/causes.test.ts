@@ -147,7 +147,7 @@ suiteNeeding(["kubectl"], "the causes of a pod in a cluster of two nodes", () =>
     /^state pods default\/web stored/,
     /^watch pods/,
     /^decision DELETE from api/,
-    /^rpc (StopContainer|RemoveContainer)/,
+    /^(rpc StopContainer|step Clean up after pod)/,
     /^request DELETE/,
   ];
   const execed = [/^step Run "ls" in web/, /^request POST \S*\/exec/, /^decision ask the kubelet/, /^rpc Exec$/];
