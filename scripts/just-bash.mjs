@@ -18,6 +18,23 @@ const EXEC =
   /exec\((?<text>\w)\)\{let (?<matcher>\w)=this\.acquireMatcher\(\k<text>\),(?<at>\w)=this\._global\?this\._lastIndex:0;if\(/;
 const FOUND = /\w+\(\w,\w\+\w\),(?<match>\w)\[0\]\.length===0&&(?<regex>\w)\.lastIndex\+\+/g;
 
+const FOLDER =
+  /if\((?<count>\w\(\w\)),(?<entry>\w(?:\.name)?)\.startsWith\("\."\)\)continue;let (?<path>\w)=\w==="\."\?\k<entry>:/g;
+const SORT_KEY = /(?<key>\w)&&(?<options>\w)\.keys\.push\(\k<key>\)/g;
+const SORT_HELPER = `
+function ownOptions(key) {
+  const options = ["numeric", "ignoreCase", "humanNumeric", "versionSort", "dictionaryOrder", "monthSort", "reverse"];
+  if (options.every((option) => key[option] === undefined)) return key;
+  return { ...Object.fromEntries(options.map((option) => [option, false])), ...key };
+}`;
+
+/** `grep -r` also reads hidden files and keeps `./`; a key of `sort` with options of its own has no others. */
+function mendCommands(code) {
+  const mended = mendMatches(code).replace(FOLDER, "$<count>;let $<path>=");
+  if (!SORT_KEY.test(mended)) return mended;
+  return mended.replace(SORT_KEY, "$<key>&&$<options>.keys.push(ownOptions($<key>))") + SORT_HELPER;
+}
+
 /** `grep -o` of a pattern that also matches nothing: such a match is not printed, and the end of a line ends the search. */
 function mendMatches(code) {
   return code
@@ -36,7 +53,7 @@ const justBash = (commands) => ({
     filter: { id: FILES },
     handler(code, id) {
       // Containers have no locale: texts are compared byte by byte.
-      const inC = mendMatches(code).replace(/([\w$]+)\.localeCompare\(([\w$]+)\)/g, "($1<$2?-1:$1>$2?1:0)");
+      const inC = mendCommands(code).replace(/([\w$]+)\.localeCompare\(([\w$]+)\)/g, "($1<$2?-1:$1>$2?1:0)");
       if (isAwk(code)) return { code: mendAwk(inC), map: null, moduleSideEffects: false };
       if (!INDEX.test(id)) return { code: inC, map: null, moduleSideEffects: false };
       const known = Array.from(code.matchAll(COMMAND), ([, name]) => name);

@@ -229,6 +229,30 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "echo 'echo hi' > ok; sh -n ok; echo $?; sh -n -c 'echo no'; printf 'echo a; set -n; echo b\\necho c' | sh; sh -c 'set -n; exit 3'; echo $?; echo 'echo )' > bad; sh -n bad 2>/dev/null; echo $?",
     "0\na\n0\n2\n",
   ],
+  [
+    "printf 'a,3\\nb,10\\nc,2\\n' > t; sort -t, -k2,2n -r t; echo; sort -r -n -k 2 -t , t; echo; sort -t, -k2n t; echo; sort -t, -k2,2nr t",
+    "c,2\na,3\nb,10\n\nb,10\na,3\nc,2\n\nc,2\na,3\nb,10\n\nb,10\na,3\nc,2\n",
+  ],
+  [
+    "mkdir d; echo a > d/x; echo ba > t; echo a > .h; grep -rn a . | sort; grep -r a d ./d | sort; grep -rl a . | sort; grep -rh a d",
+    "./.h:1:a\n./d/x:1:a\n./t:1:ba\n./d/x:a\nd/x:a\n./.h\n./d/x\n./t\na\n",
+  ],
+  [
+    "mkdir d; touch d/x t; find . -regex '.*x'; find . -regex x; find d -regex 'd/[a-z]'; find . -regex '.*\\(x\\|t\\)' | sort",
+    "./d/x\nd/x\n./d/x\n./t\n",
+  ],
+  [
+    "echo hi | tee /dev/stderr; echo a | cat /dev/stdin; echo b | cat - /dev/fd/0; ln -sf /dev/stdout lg; echo x > lg; echo q | tee lg | wc -l; ln -s /proc/self/fd/1 l2; echo z > l2; echo w | tee -a /proc/self/fd/2 >/dev/null; echo v | dd of=/dev/stdout 2>/dev/null; echo u | head -n1 /dev/stdin; echo 'echo script' | sh /dev/stdin",
+    "hi\nhi\na\nb\nx\n2\nz\nw\nv\nu\nscript\n",
+  ],
+  [
+    "echo x | grep -n x /dev/stdin; echo 'a b' | awk '{print $2}' /dev/stdin; echo s | sed s/s/t/ /dev/stdin; printf 'b\\na\\n' | sort /dev/stdin; echo abc | md5sum /dev/stdin | cut -c1-6",
+    "1:x\nb\nt\na\nb\n0bee89\n",
+  ],
+  [
+    "for how in 'route -n' 'route -e' 'netstat -rn'; do $how | sed -n 2p; done; route | sed -n 3p | cut -c1-8",
+    "Destination     Gateway         Genmask         Flags Metric Ref    Use Iface\nDestination     Gateway         Genmask         Flags   MSS Window  irtt Iface\nDestination     Gateway         Genmask         Flags   MSS Window  irtt Iface\ndefault \n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {

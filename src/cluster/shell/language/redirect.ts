@@ -2,24 +2,11 @@ import { encodeText } from "../byte-text.js";
 import { errorText } from "../fs/fs-error.js";
 import { openForReading, openForWriting } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
-import { isProcess } from "../process/process-table.js";
+import { descriptorAt, streamOfProcess } from "../process/descriptors.js";
 import { BytesSource } from "../streams.js";
 import { type ExpansionHost, expandText } from "./expansion/expand.js";
 import { type Descriptor, ShellError } from "./state.js";
 import type { RedirectionNode } from "./syntax/ast.js";
-
-/** File names that depend on the process that opens them. */
-const DESCRIPTOR_PATHS: Readonly<Record<string, number>> = {
-  "/dev/stdin": 0,
-  "/dev/stdout": 1,
-  "/dev/stderr": 2,
-  "/proc/self/fd/0": 0,
-  "/proc/self/fd/1": 1,
-  "/proc/self/fd/2": 2,
-  "/dev/fd/0": 0,
-  "/dev/fd/1": 1,
-  "/dev/fd/2": 2,
-};
 
 /**
  * Opens the targets of a command's redirections, in the order written.
@@ -100,31 +87,18 @@ function duplicate(fd: number, word: string, host: ExpansionHost): void {
 function open(name: string, how: "read" | "write" | "append", host: ExpansionHost): Descriptor {
   const path = resolvePath(host.state.cwd, name);
   if (path === "/dev/tty") return openTerminal(name, how, host);
-  const fd = DESCRIPTOR_PATHS[path];
-  const existing = fd === undefined ? undefined : host.state.descriptors.get(fd);
-  if (existing !== undefined) return existing;
-  const held = streamOfProcess(path, how, host);
-  if (held !== undefined) return held;
+  const named = descriptorAt(host.files, path);
+  if (named !== undefined) {
+    const own = named.pid === undefined ? host.state.descriptors.get(named.fd) : undefined;
+    const existing = own ?? streamOfProcess(named, host.processes);
+    if ((how === "read" ? existing.source : existing.sink) !== undefined) return existing;
+  }
   try {
     if (how === "read") return { source: openForReading(host.files, path, host.random) };
     return { sink: openForWriting(host.files, path, { append: how === "append", umask: host.state.umask }) };
   } catch (error) {
     throw new ShellError(`can't ${how === "read" ? "open" : "create"} ${name}: ${errorText(error)}`, 1);
   }
-}
-
-/** `/proc/1/fd/1`: lets hooks and probes write to the container's log. */
-function streamOfProcess(
-  path: string,
-  how: "read" | "write" | "append",
-  { processes }: ExpansionHost,
-): Descriptor | undefined {
-  const [, pid, fd] = /^\/proc\/(\d+)\/fd\/([012])$/.exec(path) ?? [];
-  const task = pid === undefined ? undefined : processes.find(Number(pid));
-  if (task === undefined || !isProcess(task)) return undefined;
-  const [stdin, stdout, stderr] = task.streams;
-  if (fd === "0") return how === "read" ? { source: stdin } : undefined;
-  return how === "read" ? undefined : { sink: fd === "1" ? stdout : stderr };
 }
 
 /** The shell's controlling terminal, even if its input and output are redirected. */

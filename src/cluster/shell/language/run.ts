@@ -1,6 +1,6 @@
 import { errorText } from "../fs/fs-error.js";
-import { openForReading } from "../fs/open-file.js";
 import { resolvePath } from "../fs/paths.js";
+import { openSource } from "../process/descriptors.js";
 import type { Self } from "../process/process.js";
 import { terminalOf } from "../process/terminal.js";
 import { readAll, readLine } from "../streams.js";
@@ -26,11 +26,7 @@ export async function runShell(self: Self): Promise<number> {
   if (file === undefined) return shell.toTheEnd(() => readCommands(shell, language));
   let text: Buffer;
   try {
-    text = await readAll(
-      openForReading(self.machine.fs, resolvePath(self.cwd, file), self.machine.random),
-      self.signal,
-      self,
-    );
+    text = await readAll(openSource(self, resolvePath(self.cwd, file)), self.signal, self);
   } catch (error) {
     await shell.complain(`can't open '${file}': ${errorText(error)}`);
     return 127;

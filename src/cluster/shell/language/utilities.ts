@@ -105,6 +105,9 @@ export async function matchOutside(subject: string, pattern: string, self: Self)
 /** Shared by all containers of this process. */
 const pool = new UtilityPool();
 
+/** What just-bash sees of an input. */
+const NO_FOLDER = { isFile: true, isDirectory: false, isSymbolicLink: false, mode: 0o600, mtime: new Date(0) };
+
 /** A command that fails that often has more to read than a person. */
 const MAX_REFUSED = 1000;
 
@@ -113,6 +116,11 @@ async function runOutside(command: UtilityCommand, self: Self, refused: FsError[
   const { memory, signal, turn } = self;
   const serve = async (method: RemoteMethod, given: readonly unknown[]) => {
     await turn();
+    // The input was read before the command started.
+    if (given[0] === "/dev/stdin" && "stdin" in command) {
+      if (method === "stat") return { ...NO_FOLDER, size: command.stdin.length };
+      if (method === "readFileBuffer") return command.stdin;
+    }
     try {
       return await answer(self, method, given);
     } catch (error) {

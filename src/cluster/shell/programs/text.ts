@@ -1,9 +1,9 @@
 import { encodeText } from "../byte-text.js";
 import { errorText } from "../fs/fs-error.js";
-import { openForReading, openForWriting } from "../fs/open-file.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import { echoBytes } from "../language/echo.js";
 import { AccountNames } from "../process/accounts.js";
+import { openSink, openSource } from "../process/descriptors.js";
 import type { Self } from "../process/process.js";
 import { type ByteSink, type ByteSource, readAll, unitsOf } from "../streams.js";
 import { complain, fail, parseArgs, print, usage, warn } from "./console.js";
@@ -39,7 +39,7 @@ export async function forEachInput(
 export async function openInput(self: Self, name: string): Promise<ByteSource | undefined> {
   if (name === "-") return self.stdin;
   try {
-    return openForReading(self.machine.fs, resolvePath(self.cwd, name), self.machine.random);
+    return openSource(self, resolvePath(self.cwd, name));
   } catch (error) {
     const opens = OPENERS.test(baseName(self.argv[0] ?? ""));
     await complain(self, `${opens ? `can't open '${name}'` : name}: ${errorText(error)}`);
@@ -136,13 +136,12 @@ export async function yes(self: Self): Promise<number> {
 export async function tee(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "ai");
   if (unknown !== undefined) return usage(self, unknown);
-  const { fs } = self.machine;
   const paths = rest.map((name) => resolvePath(self.cwd, name));
   let code = 0;
   const sinks: ByteSink[] = [];
   for (const [at, path] of paths.entries()) {
     try {
-      sinks.push(openForWriting(fs, path, { append: options.has("a"), umask: self.umask }));
+      sinks.push(openSink(self, path, { append: options.has("a") }));
     } catch (error) {
       await complain(self, `${rest[at]}: ${errorText(error)}`);
       code = 1;

@@ -1,6 +1,6 @@
 import { errorText, FsError } from "../../fs/fs-error.js";
-import { openForReading, openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
+import { openSink, openSource } from "../../process/descriptors.js";
 import type { Self } from "../../process/process.js";
 import { type ByteSink, type ByteSource, unitsOf } from "../../streams.js";
 import { complain, fail, usage } from "../console.js";
@@ -117,20 +117,18 @@ class Copy {
   }
 
   #source(): ByteSource {
-    const { machine, cwd, stdin } = this.self;
+    const { cwd, stdin } = this.self;
     const path = this.operands.get("if");
     if (path === undefined) return stdin;
-    return opened(path, () => openForReading(machine.fs, resolvePath(cwd, path), machine.random));
+    return opened(path, () => openSource(this.self, resolvePath(cwd, path)));
   }
 
   #sink(offset: number): ByteSink {
-    const { machine, cwd, stdout, umask } = this.self;
+    const { cwd, stdout } = this.self;
     const path = this.operands.get("of");
     if (path === undefined) return stdout;
     const keepsRest = this.operands.get("conv")?.split(",").includes("notrunc") === true;
-    return opened(path, () =>
-      openForWriting(machine.fs, resolvePath(cwd, path), { append: false, offset, keepsRest, umask }),
-    );
+    return opened(path, () => openSink(this.self, resolvePath(cwd, path), { append: false, offset, keepsRest }));
   }
 
   #number(name: string, least = 0): number | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { errorText } from "../../fs/fs-error.js";
-import { openForReading } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
+import { openSource } from "../../process/descriptors.js";
 import type { Self } from "../../process/process.js";
 import { readAll, unitsOf } from "../../streams.js";
 import { complain, parseArgs, print, usage } from "../console.js";
@@ -26,7 +26,6 @@ export async function digest(self: Self): Promise<number> {
       await print(self, `${await sumOf(piecesOf(source, self))}  ${name}\n`);
     });
   }
-  const { fs, random } = self.machine;
   let [failed, read] = [0, 0];
   const code = await forEachInput(self, rest, async (source) => {
     const lines = (await readAll(source, self.signal, self)).toString().replace(/\n$/, "").split("\n");
@@ -38,7 +37,7 @@ export async function digest(self: Self): Promise<number> {
         if (name === undefined) {
           if (options.has("w")) await complain(self, "invalid format");
         } else {
-          const file = openForReading(fs, resolvePath(self.cwd, name), random);
+          const file = openSource(self, resolvePath(self.cwd, name));
           isSame = (await sumOf(piecesOf(file, self))) === sum?.toLowerCase();
         }
       } catch (error) {

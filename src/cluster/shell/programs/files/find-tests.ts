@@ -7,6 +7,7 @@ import type { FileStat } from "../../fs/stat.js";
 import { compileGlob, matchesAll } from "../../language/expansion/glob.js";
 import { runNow } from "../../language/expansion/patterns.js";
 import { AccountNames, groupIdOf, userIdOf } from "../../process/accounts.js";
+import { extendedRegex } from "../../utility/basic-regex.js";
 
 /** A file that find has come to. */
 export interface Found {
@@ -100,14 +101,9 @@ function sameTest(name: string, context: FindContext): Test {
   return ({ stat }) => stat.inode === inode && stat.birthMs === birthMs;
 }
 
-/** A basic regular expression: `\\(`, `\\|` and `\\+` are operators there, and `(`, `|` and `+` are characters. */
 function regexTest(text: string, { compile }: FindContext): Test {
-  const extended = text.replace(
-    /\\([(){}|+?])|([(){}|+?])/g,
-    (_all, operator?: string, character = "") => operator ?? `\\${character}`,
-  );
   try {
-    const pattern = compile?.(extended);
+    const pattern = compile?.(extendedRegex(text));
     return ({ name }) => pattern?.matches(name) === true;
   } catch {
     throw new FindProblem(`bad regex '${text}': Invalid regular expression`);

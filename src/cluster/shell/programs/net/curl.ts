@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { NetError } from "../../../../util/net/net-error.js";
 import { FsError } from "../../fs/fs-error.js";
-import { openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import { type Deadline, deadline } from "../../net/deadline.js";
 import { bodyOf, HttpFailure, headLines, sendHttp } from "../../net/http-client.js";
 import { lookUpHost } from "../../net/resolver.js";
 import { connectTls } from "../../net/tls.js";
+import { openSink } from "../../process/descriptors.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
@@ -306,9 +306,7 @@ class Curl {
       ? (this.#transfer.url.split("?")[0]?.split("/").at(-1) ?? "")
       : (options.all("output")[index] ?? "-");
     if (options.has("remote-name") && name === "") throw new CurlError(23, "Remote file name has no length");
-    return name === "-"
-      ? self.stdout
-      : openForWriting(self.machine.fs, resolvePath(self.cwd, name), { append: false, umask: self.umask });
+    return name === "-" ? self.stdout : openSink(self, resolvePath(self.cwd, name), { append: false });
   }
 
   async #writeHead(response: IncomingMessage, sink: ByteSink, limit: Deadline): Promise<void> {

@@ -65,27 +65,34 @@ export async function ifconfig(self: Self): Promise<number> {
   return 0;
 }
 
-/** `route [-n]` */
+/** `route [-ne]` */
 export async function route(self: Self): Promise<number> {
-  const { rest, unknown } = parseArgs(self.argv.slice(1), "ne");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "ne");
   if (unknown !== undefined) return usage(self, unknown);
   if (rest.length > 0) {
     await complain(self, "SIOCADDRT: Operation not permitted");
     return 1;
   }
-  await print(self, routeTable(self, "0      0        0", "Metric Ref    Use"));
+  const [numbers, titles] = options.has("e") ? WITH_WINDOWS : WITH_METRICS;
+  await print(self, routeTable(self, numbers, titles, options.has("n")));
   return 0;
 }
 
-/** @param numbers of each route @param titles of them */
-function routeTable({ machine: { network } }: Self, numbers: string, titles: string): string {
+/** What `route` shows of each route, and its titles. */
+const WITH_METRICS = ["0      0        0", "Metric Ref    Use"] as const;
+/** The same of `route -e` and `netstat -r`. */
+const WITH_WINDOWS = ["    0 0          0", "  MSS Window  irtt"] as const;
+
+/** @param numbers of each route @param titles of them @param isNumeric without words for the address of all */
+function routeTable({ machine: { network } }: Self, numbers: string, titles: string, isNumeric: boolean): string {
   const row = (to: string, gateway: string, mask: string, flags: string) =>
     `${to.padEnd(15)} ${gateway.padEnd(15)} ${mask.padEnd(15)} ${flags.padEnd(5)} ${numbers} eth0\n`;
   const { ip } = network;
   const rows =
     ip === undefined
       ? ""
-      : row("0.0.0.0", inSubnet(ip, 1), "0.0.0.0", "UG") + row(inSubnet(ip, 0), "0.0.0.0", MASK, "U");
+      : row(isNumeric ? ANY : "default", inSubnet(ip, 1), ANY, "UG") +
+        row(inSubnet(ip, 0), isNumeric ? ANY : "*", MASK, "U");
   return `Kernel IP routing table\nDestination     Gateway         Genmask         Flags ${titles} Iface\n${rows}`;
 }
 
@@ -94,7 +101,7 @@ export async function netstat(self: Self): Promise<number> {
   const { options, unknown } = parseArgs(self.argv.slice(1), "laentuwxrp");
   if (unknown !== undefined) return usage(self, unknown);
   if (options.has("r")) {
-    await print(self, routeTable(self, "    0 0          0", "  MSS Window  irtt"));
+    await print(self, routeTable(self, ...WITH_WINDOWS, options.has("n")));
     return 0;
   }
   const both = !options.has("t") && !options.has("u");

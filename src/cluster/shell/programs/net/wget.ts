@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { NetError } from "../../../../util/net/net-error.js";
 import { FsError } from "../../fs/fs-error.js";
-import { openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import { deadline } from "../../net/deadline.js";
 import { bodyOf, HttpFailure, headLines, sendHttp } from "../../net/http-client.js";
 import { lookUpHost } from "../../net/resolver.js";
 import { connectTls } from "../../net/tls.js";
+import { openSink } from "../../process/descriptors.js";
 import { duplexOf } from "../../process/duplex.js";
 import type { Self } from "../../process/process.js";
 import { usage, warn } from "../console.js";
@@ -159,7 +159,7 @@ async function take(
   );
   const { fs } = self.machine;
   if (!options.has("output-document") && fs.exists(path)) throw new WgetError(`can't open '${name}': File exists`);
-  const sink = isStdout ? self.stdout : openForWriting(fs, path, { append: false, umask: self.umask });
+  const sink = isStdout ? self.stdout : openSink(self, path, { append: false });
   await tell(self, options, isStdout ? "writing to stdout" : `saving to '${name}'`);
   for await (const bytes of bodyOf(response, signal)) {
     await sink.write(bytes, signal);
