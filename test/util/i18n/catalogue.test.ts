@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "vitest";
 import EN from "../../../labs/messages.en.json" with { type: "json" };
 import ZH from "../../../labs/messages.zh.json" with { type: "json" };
@@ -42,3 +43,15 @@ const LOCALES: readonly (readonly [Record<string, string>, string])[] = [
 for (const [env, want] of LOCALES) {
   test(`language of ${JSON.stringify(env)}: ${want}`, () => assert.equal(languageOf(env), want));
 }
+
+test("the Chinese of a fact's sentence stands in one file", () => {
+  const folder = "src/util/i18n/sentences";
+  const files = [...readFileSync(`${folder}/zh.ts`, "utf8").matchAll(/"\.\/(.*\.json)"/g)].map(
+    ([, file]) => `${folder}/${file}`,
+  );
+  const keys = files.flatMap((file) => Object.keys(JSON.parse(readFileSync(file, "utf8"))));
+  assert.deepEqual(
+    keys.filter((key, at) => keys.indexOf(key) !== at),
+    [],
+  );
+});

@@ -100,6 +100,7 @@ const RENAMES: Readonly<Record<string, string>> = {
   "src/kubelet/volumes/atomic-writer.ts": "upstream's name of a link, of a kubelet that has locked its folder",
   "src/lab/labs/progress/progress.ts": "keeps a broken file",
   "src/cluster/shell/fs/host-files.ts": "a container's rename",
+  "src/util/os/socket-file.ts": "a socket that nobody listens at",
 };
 
 test("files are replaced in the one way", () => {
