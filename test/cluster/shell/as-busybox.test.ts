@@ -253,6 +253,10 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "for how in 'route -n' 'route -e' 'netstat -rn'; do $how | sed -n 2p; done; route | sed -n 3p | cut -c1-8",
     "Destination     Gateway         Genmask         Flags Metric Ref    Use Iface\nDestination     Gateway         Genmask         Flags   MSS Window  irtt Iface\nDestination     Gateway         Genmask         Flags   MSS Window  irtt Iface\ndefault \n",
   ],
+  [
+    "echo a > /dev/full; yes | cat > /dev/full; printf x > /dev/full",
+    "sh: write error: No space left on device\ncat: write error: No space left on device\nsh: write error: No space left on device\n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {

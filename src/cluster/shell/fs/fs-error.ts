@@ -50,3 +50,9 @@ export function fromHost(error: unknown, path: string): unknown {
 export function errorText(error: unknown): string {
   return error instanceof FsError ? error.text : messageOf(error);
 }
+
+/** Why a program ends: an error that it does not handle. Only writes find the disk full. */
+export function failureText(error: unknown): string {
+  const text = errorText(error);
+  return error instanceof FsError && error.code === "ENOSPC" ? `write error: ${text}` : text;
+}

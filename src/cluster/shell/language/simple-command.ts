@@ -1,4 +1,4 @@
-import { errorText, FsError } from "../fs/fs-error.js";
+import { errorText, FsError, failureText } from "../fs/fs-error.js";
 import { StackOverflowError } from "../process/process.js";
 import { BUILTINS, type Builtin, isSpecialBuiltin } from "./builtins.js";
 import { expandText, expandWord, literalText } from "./expansion/expand.js";
@@ -152,7 +152,7 @@ async function runBuiltin(builtin: Builtin, argv: readonly string[], shell: Shel
       return error.status;
     }
     if (!(error instanceof FsError)) throw error;
-    await shell.complain(`${argv[0]}: ${errorText(error)}`);
+    await shell.complain(error.code === "ENOSPC" ? failureText(error) : `${argv[0]}: ${errorText(error)}`);
     return 1;
   }
 }

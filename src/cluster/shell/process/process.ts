@@ -1,7 +1,8 @@
 import type { Clock } from "../../../util/clock.js";
-import { assertNever, messageOf } from "../../../util/errors.js";
+import { assertNever } from "../../../util/errors.js";
 import type { Random } from "../../../util/random.js";
 import type { ContainerFs } from "../fs/container-fs.js";
+import { failureText } from "../fs/fs-error.js";
 import { BrokenPipeError, type ByteSink, type ByteSource } from "../streams.js";
 import type { Confinement } from "./confinement.js";
 import { type CpuTime, NS_PER_UNIT } from "./cpu.js";
@@ -307,7 +308,7 @@ export class Process {
       else if (isStackOverflow(error)) this.#finish({ kind: "signaled", signal: SIGSEGV });
       else if (this.#status === undefined) {
         // An exception in a program is a bug of ours; the container sees a crash, and the log the reason.
-        await say(self, `${self.argv[0]}: ${messageOf(error)}\n`);
+        await say(self, `${this.argv[0]}: ${failureText(error)}\n`);
         this.#finish({ kind: "exited", code: 1 });
       }
     }
