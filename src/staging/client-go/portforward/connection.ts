@@ -27,18 +27,25 @@ export async function carry(
   // The local client may reset its connection; that ends both directions below.
   socket.on("error", () => socket.destroy());
   let remote: ForwardedConnection | undefined;
+  const failed = (why: string | undefined) => {
+    if (why === undefined) return;
+    trace.emit(
+      { kind: "error", message: `an error occurred forwarding to ${port}: ${why}` },
+      { actor: "user", ...cause },
+    );
+  };
   try {
     remote = await session.connect(port);
     report("opened");
     await Promise.all([send(socket, remote, sent), receive(remote, socket, received)]);
-    const failure = await remote.failure;
+    const why = await remote.failure;
     report(`ended: ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
-    if (failure !== undefined) {
-      const message = `an error occurred forwarding to ${port}: ${failure}`;
-      trace.emit({ kind: "error", message }, { actor: "user", ...cause });
-    }
+    failed(why);
   } catch (error) {
     report(`broke off (${messageOf(error)}): ${sent.bytes} bytes to the pod, ${received.bytes} bytes from it`);
+    socket.destroy();
+    // The reset of the data can come before its end was read. As upstream: the error stream still says why.
+    failed(await remote?.failure.catch(() => undefined));
   } finally {
     socket.destroy();
     await remote?.close();
