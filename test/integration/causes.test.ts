@@ -59,7 +59,7 @@ describe("nearly every fact of a command has a cause or is an origin", () => {
   }
 });
 
-describe("the last step of a window's story follows from the key, or from what the kubelet saw of a file", () => {
+describe("the last step of a window's story follows from the key", () => {
   /** A window, a sign that it takes keys, a key, the title of its story, and the last that follows from it. */
   const table: readonly (readonly [string, RegExp, string, string, RegExp])[] = [
     ["pleg", /Relist 1: /, "k", "kill it (SIGKILL, exit code 137)", /ContainerDied /],
@@ -75,7 +75,7 @@ describe("the last step of a window's story follows from the key, or from what t
       "static-pod",
       /is up, and[\s\S]*ContainerStarted|ContainerStarted[\s\S]*is up, and/,
       "r",
-      "REMOVE from file: ",
+      "remove the newest manifest",
       /ContainerDied /,
     ],
   ];
