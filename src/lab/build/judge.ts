@@ -73,14 +73,15 @@ export async function judge(
 }
 
 /** The stages' checks, then the recorded cases as a stage of their own. Pure. */
-export function testsOf({ stages }: Task, golden: GoldenCases | undefined): readonly StageTests[] {
+export function testsOf({ stages, async }: Task, golden: GoldenCases | undefined): readonly StageTests[] {
   const own = stages.map(({ id: stage, exports, checks }) => ({
     stage,
     exports,
+    async,
     checks: checks.map(({ id, cases }) => ({ id, cases })),
   }));
   const of = stages.find(({ id }) => id === golden?.stage);
   if (golden === undefined || of === undefined) return own;
   const checks = [{ id: GOLDEN_STAGE, cases: golden.cases }];
-  return [...own, { stage: GOLDEN_STAGE, exports: of.exports, checks }];
+  return [...own, { stage: GOLDEN_STAGE, exports: of.exports, async, checks }];
 }

@@ -57,6 +57,8 @@ const TASK = z.strictObject({
   /** kubelab's own module, and what to show of it: a file or a function, as `kubelab source` takes it */
   own: z.array(text).min(1),
   upstream: z.array(z.strictObject({ file: text, func: text })).min(1),
+  /** the functions and methods that may give a promise; others must give the value itself */
+  async: z.array(text).default([]),
   /** the labs of the same chapter */
   labs: z.array(id).min(1),
   /** the part of kubelab's node that the learner's file replaces in the live run; default: it has none */

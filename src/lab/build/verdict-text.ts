@@ -27,12 +27,13 @@ function ruleOf(task: Task, golden: GoldenCases | undefined, wrong: Wrong, langu
   return checks?.find(({ id }) => id === wrong.check)?.says[language] ?? "";
 }
 
-function caseLines({ calls, want, got }: Wrong, language: Language): readonly string[] {
+function caseLines({ calls, given = [], want, got }: Wrong, language: Language): readonly string[] {
   const words = WORDS[language];
   const call = calls.at(-1) ?? "";
   const before = calls.slice(0, -1);
   const lead = before.length === 0 ? [] : [`  ${words.after(before.join(", "))}`];
-  return [...lead, ...words.differs(call, want, got).map((line) => `  ${line}`)];
+  const answers = given.length === 0 ? [] : [`  ${words.given(given.join(", "))}`];
+  return [...lead, ...answers, ...words.differs(call, want, got).map((line) => `  ${line}`)];
 }
 
 function failureText(failure: Failure, place: string, language: Language): string {

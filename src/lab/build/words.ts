@@ -9,6 +9,8 @@ export interface BuildWords {
   /** what the last call must come to, and what came of it */
   differs(call: string, want: Wanted, got: Got): readonly string[];
   after(calls: string): string;
+  /** what the fakes of the case answered */
+  given(answers: string): string;
   golden(number: number, count: number, release: string): string;
   unloadable(text: string, place: string): string;
   tooSlow(call: string, seconds: number): string;
@@ -26,6 +28,7 @@ const EN: BuildWords = {
   stageTitle: (number, count, title) => `Stage ${number} of ${count}: ${title}`,
   differs: (call, want, got) => differsIn("en", call, want, got),
   after: (calls) => `after ${calls}`,
+  given: (answers) => `answers: ${answers}`,
   golden: (number, count, release) =>
     `Case ${number} of ${count} that the code of Kubernetes ${release} was recorded with:`,
   unloadable: (text, place) => `${place} cannot be loaded: ${text}`,
@@ -43,6 +46,7 @@ const ZH: BuildWords = {
   stageTitle: (number, count, title) => `第 ${number} 阶段，共 ${count} 个：${title}`,
   differs: (call, want, got) => differsIn("zh", call, want, got),
   after: (calls) => `在 ${calls} 之后`,
+  given: (answers) => `得到的回答：${answers}`,
   golden: (number, count, release) => `Kubernetes ${release} 代码的录制案例，第 ${number} 个，共 ${count} 个：`,
   unloadable: (text, place) => `无法加载 ${place}：${text}`,
   tooSlow: (call, seconds) => `${call} 在 ${seconds} 秒内没有返回，已被终止：是不是有死循环？`,
@@ -75,6 +79,19 @@ function differsIn(language: Language, call: string, want: Wanted, got: Got): re
           ? `${call} never ends: it awaits a promise that nothing resolves`
           : `${call} 永远不会结束：它在等待一个没有人兑现的 promise`,
       ];
+    case "promise":
+      return [
+        wantedIn(language, call, want),
+        isEnglish
+          ? "yours gave a Promise; the function must give the value itself: leave out async and await"
+          : "你的得到一个 Promise；函数必须直接给出值：请去掉 async 和 await",
+      ];
+    case "too-early":
+      return [
+        isEnglish
+          ? `${call} calls\n  ${got.text}\nwhile ${got.sleep} is not over: is there an await missing before the sleep?`
+          : `${call} 在 ${got.sleep} 还没有结束时调用了\n  ${got.text}\nsleep 前面是不是少了 await？`,
+      ].flatMap((one) => one.split("\n"));
     case "changes-argument":
       return [
         isEnglish
@@ -104,7 +121,7 @@ function wantedIn(language: Language, call: string, want: Wanted): string {
     case "releases":
       return isEnglish
         ? `${call} must release ${want.text || "no waiting call"}`
-        : `${call} 必须放行 ${want.text || "零个等待中的调用"}`;
+        : `${call} ${want.text ? `必须放行 ${want.text}` : "不能放行任何等待中的调用"}`;
     case "value":
       return isEnglish ? `${call} must give ${want.text}` : `${call} 必须得到 ${want.text}`;
   }
@@ -122,7 +139,11 @@ function gotIn(language: Language, got: Got): string {
     case "call":
       return `${isEnglish ? "yours was" : "你的是"}\n  ${got.text ?? NO_CALL[language]}`;
     case "releases":
-      return isEnglish ? `yours released ${got.text || "none"}` : `你的放行了 ${got.text || "零个"}`;
+      return isEnglish
+        ? `yours released ${got.text || "none"}`
+        : got.text
+          ? `你的放行了 ${got.text}`
+          : "你的没有放行任何调用";
     case "value":
       return isEnglish ? `yours gave ${got.text}` : `你的得到 ${got.text}`;
     default:

@@ -5,11 +5,13 @@ import { testsOf } from "../../../src/lab/build/judge.js";
 import { allTasks, goldenOf, stubOf, taskIds } from "../../../src/lab/build/library.js";
 import { firstWrong } from "../../../src/lab/build/runner/first-wrong.js";
 import type { Wrong } from "../../../src/lab/build/runner/messages.js";
-import type { Task } from "../../../src/lab/build/task.js";
+import type { Stage, Task } from "../../../src/lab/build/task.js";
 import { parse } from "../../../src/util/yaml.js";
 import { OWN_MODULES } from "./own-modules.js";
 
 const MOST_WRONG = 20;
+/** kubelab's own form of these waits, where the learner's does not. */
+const OWN_ASYNC = ["clientUsages", "mirrorPodOf", "whatToDo", "set"];
 
 interface WrongSolution {
   readonly name: string;
@@ -55,7 +57,10 @@ describe.each(await taskIds())("task %s", async (id) => {
   const wrongSolutions = parse(read(`wrong/${id}.yaml`)) as readonly WrongSolution[];
 
   test("kubelab's own module passes", async () => {
-    assert.equal(inWords(await judged(task, OWN_MODULES[id] ?? {})), undefined);
+    assert.equal(
+      inWords(await judged({ ...task, async: [...task.async, ...OWN_ASYNC] }, OWN_MODULES[id] ?? {})),
+      undefined,
+    );
   });
 
   test("the solution passes", async () => {
@@ -88,9 +93,61 @@ describe.each(await taskIds())("task %s", async (id) => {
     assert.deepEqual(unused, []);
   });
 
+  test("a function that gives a promise instead of its value fails at its first case", async () => {
+    const solved = await load(solution);
+    for (const { id: stage, exports } of task.stages) {
+      const own = solved[exports] as (...args: unknown[]) => unknown;
+      if (/^class\b/.test(own.toString())) continue;
+      const wrong: Wrong | undefined = await judged(task, {
+        ...solved,
+        [exports]: async (...args: unknown[]) => own(...args),
+      });
+      const begin: Stage | undefined = task.stages.find((one) => one.exports === exports);
+      assert.deepEqual(
+        [wrong?.stage, wrong?.check, wrong?.got.kind],
+        [begin?.id, begin?.checks[0]?.id, "promise"],
+        stage,
+      );
+    }
+  });
+
   test.each(wrongSolutions)("$name: fails $fails", async ({ from, to, fails }) => {
     assert.ok(solution.includes(from), `the solution has no ${from}`);
     const wrong = await judged(task, await load(solution.replace(from, () => to)));
     assert.equal(wrong?.check, fails, inWords(wrong));
+  });
+});
+
+describe("what a verdict says about waits", async () => {
+  const tasks = await allTasks();
+  const wrongIn = async (id: string, from: string, to: string) => {
+    const task = tasks.find((one) => one.id === id);
+    const solution = read(`solutions/${id}.mjs`);
+    assert.ok(task !== undefined && solution.includes(from));
+    return await judged(task, await load(solution.replace(from, () => to)));
+  };
+
+  test("a method that must not wait gives a promise", async () => {
+    const wrong = await wrongIn("get-newer-than", "get(podUid)", "async get(podUid)");
+    assert.deepEqual([wrong?.check, wrong?.got.kind], ["unknown", "promise"]);
+  });
+
+  test("a call before a sleep is over is named with the sleep", async () => {
+    const wrong = await wrongIn("lease-loop", "await this.#clock.sleep(sleepMs)", "this.#clock.sleep(sleepMs)");
+    assert.deepEqual(wrong?.got, { kind: "too-early", text: "client.get('n1')", sleep: "clock.sleep(200)" });
+  });
+
+  test("the answers that led to the wrong call are given", async () => {
+    const wrong = await wrongIn("lease-loop", "answer.status === 409", "answer.status !== 200");
+    assert.match(wrong?.given?.at(-1) ?? "", /^client.update: \{ status: 500 \}$/);
+    const dice = await wrongIn("renew-interval", "random() * factor", "random()");
+    assert.deepEqual(dice?.given, ["dice.roll: 0.5"]);
+  });
+
+  test("a waiting call keeps its name in the calls before", async () => {
+    const wrong = await wrongIn("get-newer-than", "if (isReady)", "if (true)");
+    assert.equal(wrong?.calls.at(-1), "getNewerThan('p1', 10)");
+    const released = await wrongIn("get-newer-than", " && one.minTimeMs <= timeMs", "");
+    assert.deepEqual(released?.calls[1], "w1 = getNewerThan('p1', 10)");
   });
 });

@@ -1,10 +1,14 @@
 import { isRecord } from "../../../util/records.js";
-import { frozen, isFakeName } from "./show.js";
+import { frozen, isFakeName, shown, shownCall } from "./show.js";
 
 /** More calls than this are not kept, and end the case. */
 const MOST_CALLS = 60;
 /** After a fake has ended the case, so many more calls mean that the learner's code swallows the abort. */
 const MOST_CALLS_AFTER_END = 20;
+
+/** So many answers explain a case, so short each. */
+const MOST_ANSWERS = 3;
+const MOST_ANSWER_CHARACTERS = 160;
 
 /** A fake ends the case with it, as an abort ends a kubelet's loop. */
 export class CaseEnded extends Error {
@@ -14,10 +18,16 @@ export class CaseEnded extends Error {
 /**
  * Objects for the learner's code, with programmed answers: each call takes the next one and is logged. The answer
  * `{ $throw: {...} }` is thrown, `{ $stop: true }` ends the case, `{ $sync: value }` is no promise. A fake `clock` has
- * `now` (ms) and `sleeps`: the number of sleeps that pass; the next one ends the case.
+ * `now` (ms) and `sleeps`: the number of sleeps that pass; the next one ends the case. A sleep is over when nothing else is
+ * left to run, and a call before that ends the case too.
  */
 export class Fakes {
   readonly log: unknown[][] = [];
+  /** A call that did not wait for a sleep. */
+  tooEarly: { readonly text: string; readonly sleep: string } | undefined;
+  /** What the calls of the log gave, by their place in it. */
+  readonly #answers: string[] = [];
+  #sleeping: string | undefined;
   readonly #objects: Readonly<Record<string, unknown>>;
   #callsAfterEnd = -1;
 
@@ -37,6 +47,12 @@ export class Fakes {
   /** The values with fakes in place of their names. */
   filledIn(args: readonly unknown[]): unknown[] {
     return args.map((one) => this.#filled(one));
+  }
+
+  /** The last answers before a call, each as one line. @param number of the call, from 1 */
+  answersBefore(number: number): readonly string[] {
+    const answers = this.#answers.slice(0, Math.min(number - 1, this.#answers.length));
+    return answers.filter((one) => one !== undefined).slice(-MOST_ANSWERS);
   }
 
   #filled(value: unknown): unknown {
@@ -59,6 +75,7 @@ export class Fakes {
           this.#record(`${name}.${method}`, args);
           if (answers.length === 0 && isSync) this.#end();
           const answer = answers.length > 0 ? answers.shift() : { $stop: true };
+          this.#noteAnswer(`${name}.${method}`, answer);
           if (isRecord(answer) && "$sync" in answer) return frozen(answer["$sync"]);
           return this.#answer(answer);
         };
@@ -83,9 +100,22 @@ export class Fakes {
         this.#record("clock.sleep", [ms]);
         if (left === 0) this.#end();
         left -= 1;
+        this.#sleeping = shownCall("clock.sleep", [ms]);
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#sleeping = undefined;
         nowMs += Number(ms);
       },
     };
+  }
+
+  #noteAnswer(name: string, answer: unknown): void {
+    if (!isRecord(answer) || "$stop" in answer) return;
+    const failure = answer["$throw"];
+    const text = isRecord(failure)
+      ? `threw ${shown(failure["message"])}`
+      : shown("$sync" in answer ? answer["$sync"] : answer);
+    const short = text.length > MOST_ANSWER_CHARACTERS ? `${text.slice(0, MOST_ANSWER_CHARACTERS)}…` : text;
+    this.#answers[this.log.length - 1] = `${name}: ${short}`;
   }
 
   #record(name: string, args: readonly unknown[]): void {
@@ -93,6 +123,10 @@ export class Fakes {
       this.#callsAfterEnd += 1;
       if (this.#callsAfterEnd > MOST_CALLS_AFTER_END) this.onSwallowed();
       throw new CaseEnded("the case has ended");
+    }
+    if (this.#sleeping !== undefined) {
+      this.tooEarly ??= { text: shownCall(name, args), sleep: this.#sleeping };
+      this.#end();
     }
     this.log.push([name, ...structuredCloned(args)]);
     if (this.log.length >= MOST_CALLS) this.#end();

@@ -20,12 +20,13 @@ export async function firstWrong(
   written: Readonly<Record<string, unknown>>,
   { at, swallowed, passed, url }: StagesDeps,
 ): Promise<Wrong | undefined> {
-  for (const { stage, exports, checks } of stages) {
+  for (const { stage, exports, async, checks } of stages) {
     for (const { id: check, cases } of checks) {
       for (const [i, test] of cases.entries()) {
         const place = { stage, check, number: i + 1 };
         const found = await runCase(exports, written[exports], test, {
           url,
+          async,
           swallowed,
           at: (calls) => at(calls, place),
         });

@@ -4,6 +4,8 @@ import type { TestCase } from "../task.js";
 export interface StageTests {
   readonly stage: string;
   readonly exports: string;
+  /** the functions and methods that may give a promise */
+  readonly async: readonly string[];
   readonly checks: readonly { readonly id: string; readonly cases: readonly TestCase[] }[];
 }
 
@@ -28,7 +30,9 @@ export type Got =
   | { readonly kind: "call"; readonly text?: string }
   /** @property at the line of the learner's file */
   | { readonly kind: "error" | "changes-argument"; readonly text: string; readonly at?: number }
-  | { readonly kind: "waits" | "not-written" | "not-exported" | "swallows-abort" | "never-ends" };
+  /** @property text the call that came too early, and the sleep that was not over */
+  | { readonly kind: "too-early"; readonly text: string; readonly sleep: string }
+  | { readonly kind: "waits" | "promise" | "not-written" | "not-exported" | "swallows-abort" | "never-ends" };
 
 /** A test that failed, and where. */
 export interface Wrong {
@@ -37,6 +41,8 @@ export interface Wrong {
   readonly number: number;
   /** the calls that lead to it; the last one is the tested one */
   readonly calls: readonly string[];
+  /** the last answers of the fakes, which the case does not name */
+  readonly given?: readonly string[];
   readonly want: Wanted;
   readonly got: Got;
 }

@@ -1,8 +1,8 @@
 import { messageOf } from "../../../util/errors.js";
 import type { Step, TestCase } from "../task.js";
 import { CaseEnded, Fakes } from "./fakes.js";
-import type { Got, Wanted } from "./messages.js";
-import { isSame, shown, shownCall } from "./show.js";
+import type { Got, Wanted, Wrong } from "./messages.js";
+import { isPromise, isSame, shown, shownCall } from "./show.js";
 
 /** How the stub begins. */
 const NOT_WRITTEN = "not written yet";
@@ -11,7 +11,9 @@ const WRITES_FROZEN =
   /^(?:Cannot (?:assign to read only|add property|delete property|define property|redefine)|.* object is not extensible)/;
 
 /** What a case shows: the calls up to the one that failed; undefined: all is right. */
-type CaseResult = { readonly calls: readonly string[]; readonly want: Wanted; readonly got: Got } | undefined;
+type CaseResult = (Difference & Pick<Wrong, "calls" | "given">) | undefined;
+
+type Difference = Pick<Wrong, "want" | "got">;
 
 interface CaseDeps {
   /** reports the calls that are about to run, for a process that does not come back */
@@ -20,25 +22,58 @@ interface CaseDeps {
   readonly swallowed: () => never;
   /** the learner's file, to find its line in a stack */
   readonly url: string;
+  /** the functions and methods that may give a promise */
+  readonly async: readonly string[];
 }
 
 type Outcome =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "thrown"; readonly error: unknown }
-  | { readonly kind: "ended" };
+  /** ended: by a fake; promise: instead of the value */
+  | { readonly kind: "ended" }
+  | { readonly kind: "promise" };
+
+/** Runs a case, and adds what its fakes answered. */
+export async function runCase(name: string, written: unknown, test: TestCase, deps: CaseDeps): Promise<CaseResult> {
+  const fakes = new Fakes(test.fakes ?? {}, deps.swallowed);
+  const result = await compared(name, written, test, { ...deps, fakes });
+  const { tooEarly } = fakes;
+  const wrong =
+    tooEarly === undefined
+      ? result
+      : {
+          calls: [shownCall(name, test.args)],
+          want: shownValue(test.want),
+          ...result,
+          got: { kind: "too-early", ...tooEarly } as const,
+        };
+  if (wrong === undefined) return undefined;
+  // What came after the call that differs did not lead to it.
+  const given = fakes.answersBefore(wrong.want.kind === "call" ? wrong.want.number : Number.POSITIVE_INFINITY);
+  return given.length === 0 ? wrong : { ...wrong, given };
+}
 
 /** Calls the learner's function, or makes its object and calls that, and compares each result with what the case wants. */
-export async function runCase(name: string, written: unknown, test: TestCase, deps: CaseDeps): Promise<CaseResult> {
+async function compared(
+  name: string,
+  written: unknown,
+  test: TestCase,
+  deps: CaseDeps & { readonly fakes: Fakes },
+): Promise<CaseResult> {
   const first = shownCall(name, test.args);
   if (typeof written !== "function")
     return { calls: [first], want: shownValue(test.want), got: { kind: "not-exported" } };
   deps.at([first]);
-  const fakes = new Fakes(test.fakes ?? {}, deps.swallowed);
+  const { fakes } = deps;
   const isClass = /^class\b/.test(Function.prototype.toString.call(written));
   const make = written as (...args: unknown[]) => unknown;
   const args = fakes.filledIn(test.args);
-  const outcome = await outcomeOf(() => (isClass ? Reflect.construct(written, args) : make(...args)));
+  const outcome = await outcomeOf(
+    () => (isClass ? Reflect.construct(written, args) : make(...args)),
+    deps.async.includes(name),
+  );
   const wrong = (want: Wanted, got: Got) => ({ calls: [first], want, got });
+  if (outcome.kind === "promise") return wrong(wantedOf(test), { kind: "promise" });
   if (test.steps !== undefined) {
     if (outcome.kind !== "value") return wrong({ kind: "value", text: "an object" }, gotOf(outcome, deps.url));
     const result = await new Steps(outcome.value, deps, fakes).run(first, test.steps);
@@ -79,15 +114,19 @@ class Steps {
     return undefined;
   }
 
-  async #step(step: Step): Promise<{ readonly want: Wanted; readonly got: Got } | undefined> {
+  async #step(step: Step): Promise<Difference | undefined> {
     const { call, as, settles = {} } = step;
     this.#calls.push(shownCall(call, step.args));
     this.deps.at(this.#calls);
     const method = (this.subject as Readonly<Record<string, unknown>> | null | undefined)?.[call];
     if (typeof method !== "function") return { want: wantedOf(step), got: { kind: "not-exported" } };
-    const called = outcomeOf(() => Reflect.apply(method, this.subject, this.fakes.filledIn(step.args)));
+    const called = outcomeOf(
+      () => Reflect.apply(method, this.subject, this.fakes.filledIn(step.args)),
+      this.deps.async.includes(call),
+    );
     if (as === undefined) {
       const outcome = await called;
+      if (outcome.kind === "promise") return { want: wantedOf(step), got: { kind: "promise" } };
       const isRight =
         step.throws === undefined
           ? outcome.kind === "value" && (!("want" in step) || isSame(outcome.value, step.want))
@@ -95,7 +134,10 @@ class Steps {
       if (!isRight) return { want: wantedOf(step), got: gotOf(outcome, this.deps.url) };
     } else void called.then((outcome) => this.#settled.set(as, outcome));
     await turns();
-    return this.#released(as, settles);
+    const result = this.#released(as, settles);
+    // A later step may name this call.
+    if (as !== undefined && result === undefined) this.#calls.push(`${as} = ${this.#calls.pop()}`);
+    return result;
   }
 
   /** Compares the calls that have come back with those that must have. */
@@ -124,9 +166,16 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function outcomeOf(call: () => unknown): Promise<Outcome> {
+/** @param mayWait whether the call may give a promise */
+async function outcomeOf(call: () => unknown, mayWait: boolean): Promise<Outcome> {
   try {
-    return { kind: "value", value: await call() };
+    const value = call();
+    if (!mayWait && isPromise(value)) {
+      // Nobody is told about its error otherwise than by the verdict.
+      void Promise.resolve(value).catch(() => {});
+      return { kind: "promise" };
+    }
+    return { kind: "value", value: await value };
   } catch (error) {
     return error instanceof CaseEnded ? { kind: "ended" } : { kind: "thrown", error };
   }
@@ -147,6 +196,7 @@ function shownValue(value: unknown): { readonly kind: "value"; readonly text: st
 function gotOf(outcome: Outcome, url: string): Got {
   if (outcome.kind === "value") return shownValue(outcome.value);
   if (outcome.kind === "ended") return { kind: "error", text: "AbortError" };
+  if (outcome.kind === "promise") return { kind: "promise" };
   const { error } = outcome;
   const text = messageOf(error).slice(0, 300);
   if (text.includes(NOT_WRITTEN)) return { kind: "not-written" };
@@ -165,10 +215,7 @@ export function lineIn(error: unknown, url: string): number | undefined {
 }
 
 /** The first call that differs. */
-function callsDiffer(
-  { log }: Fakes,
-  wanted: readonly (readonly unknown[])[],
-): { readonly want: Wanted; readonly got: Got } {
+function callsDiffer({ log }: Fakes, wanted: readonly (readonly unknown[])[]): Difference {
   const at = wanted.findIndex((call, i) => !isSame(call, log[i]));
   const index = at === -1 ? wanted.length : at;
   const lineOf = (call: readonly unknown[] | undefined) => (call === undefined ? {} : { text: lineOfCall(call) });

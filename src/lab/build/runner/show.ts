@@ -22,6 +22,13 @@ export function shownCall(name: string, args: readonly unknown[]): string {
   return `${name}(${args.map((one) => (isFakeName(one) ? String(one).slice(1) : shown(one))).join(", ")})`;
 }
 
+/** Whether a value is a promise, or can be awaited as one. */
+export function isPromise(value: unknown): boolean {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { readonly then?: unknown }).then === "function"
+  );
+}
+
 /** A text argument that stands for a fake. */
 export function isFakeName(value: unknown): value is string {
   return typeof value === "string" && /^\$[a-z][\w.-]*$/i.test(value);
