@@ -189,7 +189,7 @@ export const COURSE_KUBELET: readonly Chapter[] = [
         "kubelab explain InterceptRedirects",
         /gates and InterceptRedirects are gone since v1\.24/,
       ],
-      ["the output of ls", EXEC, /stdout DATA \d+ bytes "docker-entrypoint/],
+      ["the output of ls", EXEC, /stdout DATA \d+ bytes "bin\\ndev\\ndocker-entrypoint/],
       ["the end of the command", EXEC, /^the remote command: ended, exit code 0/],
     ],
   },

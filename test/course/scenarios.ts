@@ -78,18 +78,21 @@ async function answersOf(...urls: readonly string[]): Promise<string> {
   return singleSpaced(said);
 }
 
-/** The runtime's pod is killed behind the kubelet's back, by the page's server. */
+/** The runtime's container is killed and removed behind the kubelet's back, by the page's server. */
 async function plegOfKilledPod(): Promise<Output> {
   const http = `127.0.0.1:${await freePort()}`;
-  let isKilled = false;
+  const acted = new Set<string>();
+  const actOnce = (action: string) => {
+    if (acted.has(action)) return;
+    acted.add(action);
+    void fetch(`http://${http}/actions/${action}?target=mypod`, { method: "POST" });
+  };
   return tracedOutput({
     argv: ["pleg", "--mock", "--speed", "20", "--http", http],
     onOutput: (text, stop) => {
-      if (!isKilled && text.includes("merge 2 sandboxes")) {
-        isKilled = true;
-        void fetch(`http://${http}/actions/kill?target=mypod`, { method: "POST" });
-      }
-      if (text.includes("ContainerDied")) stop.abort();
+      if (text.includes("merge 2 sandboxes")) actOnce("kill");
+      if (text.includes("ContainerDied")) actOnce("remove");
+      if (text.includes("ContainerRemoved")) stop.abort();
     },
   });
 }

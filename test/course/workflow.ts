@@ -1,4 +1,4 @@
-import { by, type Chapter, DEPLOYMENT, differs, FILE, HELD, JOURNEY, NODE } from "./table.js";
+import { by, type Chapter, DEPLOYMENT, differs, FILE, HELD, JOURNEY, KILLED, NODE } from "./table.js";
 
 const SYNC_LOOP_ADD = `kubelab explain 'SyncLoop (ADD, "api"): "web_default(1336f9f0)"'`;
 
@@ -175,7 +175,7 @@ export const WORKFLOW: readonly Chapter[] = [
       ],
       ["ContainerStarted", NODE, /^ContainerStarted default\/once-node-1 c [0-9a-f]+$/],
       ["ContainerDied", JOURNEY, /^ContainerDied default\/web nginx [0-9a-f]+$/],
-      ["ContainerRemoved", JOURNEY, /^ContainerRemoved default\/web nginx [0-9a-f]+$/],
+      ["ContainerRemoved", KILLED, /^ContainerRemoved default\/mypod mypod-container [0-9a-f]+$/],
       ["ContainerChanged", "kubelab explain generateEvents", /to unknown ContainerChanged/],
       [
         "HandlePodSyncs goes to UpdatePod",

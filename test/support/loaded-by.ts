@@ -30,9 +30,21 @@ export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
   };
 }
 
-/** The source files in the bundle of the CLI, which some command loads. */
-export async function bundledInCli(): Promise<ReadonlySet<string>> {
-  return inputsOf(await bundle(["src/cli.ts"]));
+/**
+ * The source files in the bundle of the CLI, which some command loads.
+ * @param except a source file whose imports do not count
+ */
+export async function bundledInCli(except: string): Promise<ReadonlySet<string>> {
+  const chunks = await bundle(["src/cli.ts"]);
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  const reached = new Set<OutputChunk>();
+  const visit = (chunk: OutputChunk | undefined) => {
+    if (chunk === undefined || reached.has(chunk) || inputsOf([chunk]).has(except)) return;
+    reached.add(chunk);
+    for (const name of [...chunk.imports, ...chunk.dynamicImports]) visit(byName.get(name));
+  };
+  for (const chunk of chunks) if (chunk.isEntry) visit(chunk);
+  return inputsOf([...reached]);
 }
 
 async function bundle(entries: readonly string[]): Promise<readonly OutputChunk[]> {

@@ -13,7 +13,7 @@ test("token create: the command explains an invalid format, not the API server",
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as { kind: string; actor: string; id: string; causedBy?: string; text?: string });
-  const step = facts.find((one) => one.kind === "step" && JSON.stringify(one).includes("What the token"));
+  const step = facts.find((one) => one.kind === "step" && JSON.stringify(one).includes("Show what the token"));
   const told = facts.filter((one) => one.causedBy === step?.id);
   assert.deepEqual(
     told.map(({ kind, actor }) => `${kind} ${actor}`),

@@ -20,7 +20,7 @@ test("two runs of a seed tell the same story, and another seed tells another one
   for (const seed of [1, 2]) {
     const first = await story(seed, 1);
     const second = await story(seed, 2);
-    expect(first.size).toBeGreaterThan(10);
+    expect(first.size).toBeGreaterThan(8);
     expect([...second.keys()].sort()).toEqual([...first.keys()].sort());
     for (const [who, facts] of first) expect(second.get(who), `${who}, seed ${seed}`).toEqual(facts);
     stories.push(first);
