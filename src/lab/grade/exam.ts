@@ -15,6 +15,12 @@ export const START_REAL_MS = 20_000;
 /** The lines of evidence of one verdict. */
 const MAX_EVIDENCE = 5;
 
+/** One line of evidence, with its time in Unix ms. */
+export interface Sighting {
+  readonly atMs: number;
+  readonly text: string;
+}
+
 /** The rest of a level cannot be examined. */
 export class StopLevel extends Error {
   override readonly name = "StopLevel";
@@ -72,13 +78,16 @@ export class Exam implements AsyncDisposable {
     return this.#agent.close();
   }
 
-  /** Gives a verdict. The first one counts. @param why a sentence with the fact that decided it */
-  judge(id: string, outcome: Outcome | boolean, why: string, evidence: readonly string[] = []): void {
+  /** Gives a verdict, with its evidence in the order of time. The first one counts. @param why a sentence with the fact that decided it */
+  judge(id: string, outcome: Outcome | boolean, why: string, evidence: readonly Sighting[] = []): void {
     if (this.verdicts.some(({ requirement }) => requirement.id === id)) return;
     const requirement = this.level.requirements.find((one) => one.id === id);
     if (requirement === undefined) throw new Error(`level ${this.level.number} has no requirement ${id}`);
     const result = outcome === true ? "passed" : outcome === false ? "failed" : outcome;
-    const shown = evidence.length > MAX_EVIDENCE ? [...evidence.slice(0, MAX_EVIDENCE), "..."] : evidence;
+    const lines = evidence
+      .toSorted((one, other) => one.atMs - other.atMs)
+      .map(({ atMs, text }) => `+${this.seconds(atMs)} s  ${text}`);
+    const shown = lines.length > MAX_EVIDENCE ? [...lines.slice(0, MAX_EVIDENCE), "..."] : lines;
     const verdict = { level: this.level.number, requirement, outcome: result, why, evidence: shown };
     this.verdicts.push(verdict);
     this.onVerdict(verdict);
@@ -147,15 +156,15 @@ export class Exam implements AsyncDisposable {
   }
 
   /** Evidence lines. */
-  linesOf(requests: readonly SeenRequest[]): readonly string[] {
+  linesOf(requests: readonly SeenRequest[]): readonly Sighting[] {
     return requests.map(({ atMs, verb, target, status }) => {
-      return `+${this.seconds(atMs)} s  ${verb} ${target.slice(0, 120)} ${status === 0 ? "(open)" : status}`;
+      return { atMs, text: `${verb} ${target.slice(0, 120)} ${status === 0 ? "(open)" : status}` };
     });
   }
 
-  changeLines(changes: readonly TimedChange[]): readonly string[] {
+  changeLines(changes: readonly TimedChange[]): readonly Sighting[] {
     return changes.map(({ atMs, kind, pod, name, from, to }) => {
-      return `+${this.seconds(atMs)} s  ${kind} ${pod}${name === undefined ? "" : `/${name}`}: ${from} -> ${to}`;
+      return { atMs, text: `${kind} ${pod}${name === undefined ? "" : `/${name}`}: ${from} -> ${to}` };
     });
   }
 

@@ -23,7 +23,7 @@ export interface LevelPlan {
   readonly certificateMs?: number;
 }
 
-/** `skipped`: the agent's command line lacks the placeholder that the requirement needs */
+/** `skipped`: not examined, because the command line lacks a placeholder, or because what it is about never happened */
 export type Outcome = "passed" | "failed" | "skipped";
 
 /** What was found about one requirement. */

@@ -8,9 +8,15 @@ const MISTAKES = [
   // mistake, failed requirements, the sentence of the first
   ["nanosecond-renewals", ["lease-renewed"], /^\d+ renewals in 45 s, .*the kubelet renews every 10 s/],
   ["renews-every-hour", ["lease-renewed", "lease-backs-off", "lease-conflict"], /^[01] renewals? in 45 s/],
-  ["endless-status", ["status-quiet"], /^\d+ writes of the Node in 45 s in which nothing changed, more than/],
+  ["renews-every-15-s", ["lease-renewed"], /^[34] renewals in 45 s, at most 1\d\.\d s apart; the kubelet renews every/],
+  ["endless-status", ["status-quiet"], /^\d+ writes of the Node in 45 s in which nothing changed; the kubelet repeats/],
+  ["status-with-each-renewal", ["status-quiet"], /^[3-5] writes of the Node in 45 s in which nothing changed; the/],
   ["conflict-loop", ["lease-conflict"], /a client that sends an old resourceVersion again gets the same answer/],
-  ["no-back-off", ["lease-backs-off"], /without a growing wait between them$/],
+  [
+    "no-back-off",
+    ["lease-backs-off"],
+    /without a growing wait between them: on average 0\.\d s at first and 0\.\d s at last$/,
+  ],
   ["gives-up-after-refusal", ["lease-backs-off", "lease-conflict"], /no renewal in the 25 s after them$/],
   ["ignores-sigterm", ["sigterm"], /^it still runs 10 s after SIGTERM, and is killed$/],
   ["no-lease", ["lease-held", "lease-renewed", "lease-backs-off", "lease-conflict"], /^no Lease graded/],

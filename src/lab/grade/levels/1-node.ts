@@ -5,6 +5,7 @@ import { counted } from "../../../util/text/counted.js";
 import { type Exam, type Level, START_REAL_MS, StopLevel } from "../exam.js";
 import { NODE_NAME } from "../place.js";
 import type { SeenRequest } from "../request-log.js";
+import { halves, hastySeries, renewalRhythm } from "../rhythm.js";
 
 const NODE_STATUS = "pkg/kubelet/kubelet_node_status.go";
 const LEASE = "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go";
@@ -14,18 +15,12 @@ const LEASE_PATH = objectPath(NODE_LEASES, NODE_NAME);
 /** A new node has this long until it must be there. */
 const START_MS = 20_000;
 const WATCH_MS = 45_000;
-/** Of renewals within `WATCH_MS`: 4 or 5 are right. */
-const MAX_RENEWALS = 8;
-/** Between two renewals, with jitter of 4 %; in addition, the agent itself may take a second of real time. */
-const MAX_GAP_MS = 12_000;
-const WORK_MS = 1_000;
-/** The kubelet writes a status that did not change every 5 min; older ones every 10 s. */
-const MAX_STATUS_WRITES = 7;
+/** The kubelet writes a status that did not change every 5 min. A second write may be a late change of the start. */
+const MAX_STATUS_WRITES = 2;
+/** From the first refusal on. */
 const REFUSED_MS = 20_000;
 /** The kubelet's are at most 5 and then about 9: 100 ms, doubled up to 7 s. */
 const MAX_REFUSED = 40;
-/** Of the last three whole waits, on average; a kubelet that begins at the latest has 0.8, 1.6 and 3.2 s. */
-const MIN_LAST_WAITS_MS = 1_500;
 const BACK_MS = 25_000;
 /** The kubelet gives up a renewal after 5 attempts. */
 const MAX_CONFLICTS = 10;
@@ -35,7 +30,7 @@ const SIGTERM_MS = 10_000;
 export const NODE_LEVEL: Level = {
   number: 1,
   title: "a node that the cluster can count on",
-  seconds: 110,
+  seconds: 115,
   requirements: [
     {
       id: "node-registered",
@@ -190,45 +185,51 @@ async function examineMinute(exam: Exam): Promise<void> {
   await exam.pass(WATCH_MS);
   const window = { fromMs, toMs: exam.now };
   const renewed = renewals(exam, fromMs, window.toMs);
-  const times = [fromMs, ...renewed.map(({ atMs }) => atMs), window.toMs];
-  const gapMs = Math.max(...times.map((atMs, i) => atMs - (times[i - 1] ?? atMs)));
-  const isSteady = renewed.length <= MAX_RENEWALS && gapMs <= MAX_GAP_MS + WORK_MS * exam.place.clock.speed;
-  const seen = `${counted(renewed.length, "renewal")} in ${WATCH_MS / 1000} s, at most ${(gapMs / 1000).toFixed(1)} s apart`;
+  const before = renewals(exam, exam.startMs, fromMs - 1).at(-1)?.atMs ?? fromMs;
+  const { isSteady, longestMs } = renewalRhythm(before, renewed, exam.now, exam.place.clock.speed);
+  const seen = `${counted(renewed.length, "renewal")} in ${WATCH_MS / 1000} s, at most ${secondsText(longestMs)} s apart`;
   const wanted = `${seen}; the kubelet renews every 10 s, which is 4 or 5`;
   exam.judge("lease-renewed", isSteady, isSteady ? seen : wanted, isSteady ? [] : exam.linesOf(renewed));
   const written = exam.requests({ ...window, resource: "nodes/*", verb: "update patch", name: NODE_NAME });
   const isQuiet = written.length <= MAX_STATUS_WRITES;
   const writes = `${counted(written.length, "write")} of the Node in ${WATCH_MS / 1000} s in which nothing changed`;
-  const limit = `${writes}, more than one every 10 s: each goes to every watcher of nodes`;
-  const lines = exam.linesOf([...exam.requests({ ...window, resource: "nodes", verb: "update patch" }), ...written]);
-  exam.judge("status-quiet", isQuiet, isQuiet ? writes : limit, isQuiet ? [] : lines);
+  const limit = `${writes}; the kubelet repeats a status every 5 min, because each write goes to every watcher of nodes`;
+  exam.judge("status-quiet", isQuiet, isQuiet ? writes : limit, isQuiet ? [] : exam.linesOf(written));
 }
 
 function renewals(exam: Exam, fromMs: number, toMs: number): readonly SeenRequest[] {
   return exam.requests({ resource: "leases", verb: "create update patch", fromMs, toMs, isAccepted: true });
 }
 
+function secondsText(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}
+
 async function examineRefusal(exam: Exam): Promise<void> {
   const { requests: faults } = exam.place.faults;
   const match = { user: exam.user, resource: "leases" };
   const fromMs = exam.now;
+  const refusals = () => exam.requests({ resource: "leases", fromMs });
   faults.set(match, { code: 500 });
+  await exam.until(BACK_MS, () => refusals()[0]);
   await exam.pass(REFUSED_MS);
   faults.set(match, undefined);
   const toMs = exam.now;
-  const refused = exam.requests({ resource: "leases", fromMs, toMs });
+  const refused = refusals().filter(({ atMs }) => atMs <= toMs);
   const back = await exam.until(BACK_MS, () => renewals(exam, toMs, exam.now)[0]);
   const asked = `${counted(refused.length, "request")} for the Lease in ${REFUSED_MS / 1000} s of refusals`;
-  const waits = refused.map(({ atMs }, i) => (refused[i + 1]?.atMs ?? toMs) - atMs).slice(-4, -1);
-  const isHasty = waits.length === 3 && waits.reduce((sum, ms) => sum + ms, 0) < 3 * MIN_LAST_WAITS_MS;
-  if (refused.length > MAX_REFUSED || isHasty) {
-    const why = `${asked}, without a growing wait between them`;
-    exam.judge("lease-backs-off", false, why, exam.linesOf(refused));
+  const hasty = hastySeries(refused);
+  if (refused.length > MAX_REFUSED || hasty !== undefined) {
+    const { series, early, late } = hasty ?? { series: refused, ...halves(refused) };
+    const why = `${asked}, without a growing wait between them: on average ${secondsText(early)} s at first and ${secondsText(late)} s at last`;
+    exam.judge("lease-backs-off", false, why, exam.linesOf(series.slice(-5)));
   } else if (back === undefined) {
     const why = `${asked}, and no renewal in the ${BACK_MS / 1000} s after them`;
-    exam.judge("lease-backs-off", false, why, exam.linesOf(refused));
+    exam.judge("lease-backs-off", false, why, exam.linesOf(refused.slice(-5)));
+  } else if (refused.length === 0) {
+    exam.judge("lease-backs-off", "skipped", "not examined: the agent did not try to renew its Lease meanwhile");
   } else {
-    const seconds = ((back.atMs - toMs) / 1000).toFixed(1);
+    const seconds = secondsText(back.atMs - toMs);
     exam.judge("lease-backs-off", true, `${asked}, and a renewal ${seconds} s after them`);
   }
 }

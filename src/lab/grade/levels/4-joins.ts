@@ -252,6 +252,9 @@ async function examineRemoval(exam: Exam): Promise<void> {
     ? "the static pod ran, and ended when its file went"
     : `${FILE_MS / 1000} s after its file went, ${still}`;
   exam.judge("static-pod", isFine, why);
+  if (created().length === 0) {
+    return exam.judge("mirror-quiet", "skipped", "not examined: the agent created no mirror pod");
+  }
   const isQuiet = created().length <= MAX_MIRRORS;
   const count = `${counted(created().length, "creation")} of pods by the agent, which had one static pod`;
   exam.judge("mirror-quiet", isQuiet, count, isQuiet ? [] : exam.linesOf(created()));

@@ -98,7 +98,9 @@ export const OUTAGES_LEVEL: Level = {
 
 async function examineRestart(exam: Exam): Promise<void> {
   const before = mainStatus(await readPod(exam, "stays"))?.containerID;
-  if (before === undefined) return exam.judge("adopts-containers", false, "pod stays never ran");
+  const hasRun = before !== undefined && startsOf(exam, "stays").length > 0;
+  if (!exam.uses("cri")) exam.judge("adopts-containers", "skipped", "the command line has no {cri}");
+  else if (!hasRun) exam.judge("adopts-containers", "skipped", "not examined: pod stays never ran in the runtime");
   await exam.restartAgent();
   const fromMs = exam.now;
   await exam.until(BACK_MS, () => exam.requests({ resource: "leases", fromMs, isAccepted: true })[0]);
@@ -135,6 +137,7 @@ async function examineAway(exam: Exam): Promise<void> {
   const tried = exam.requests({ fromMs, toMs });
   const isQuiet = tried.length <= MAX_AWAY_REQUESTS;
   const count = `${counted(tried.length, "request")} in ${AWAY_MS / 1000} s without an answer`;
+  if (tried.length === 0) exam.judge("away-quiet", "skipped", "not examined: the agent sent no request meanwhile");
   exam.judge("away-quiet", isQuiet, count, isQuiet ? [] : exam.linesOf(tried.slice(-5)));
   await examineBack(exam, toMs);
 }

@@ -10,6 +10,8 @@ const lease = new Lease(node);
 const NODE = `/api/v1/nodes/${name}`;
 const MERGE = "application/merge-patch+json";
 
+const STRATEGIC = "application/strategic-merge-patch+json";
+
 /** What each does after it has registered; the default is a good agent. */
 const AFTER = {
   // time.Duration(40 * 0.25) is 10 nanoseconds.
@@ -22,6 +24,19 @@ const AFTER = {
       await clock.sleep(3_600_000);
     }
   },
+  async "renews-every-15-s"() {
+    for (;;) {
+      await lease.renew();
+      await clock.sleep(15_000);
+    }
+  },
+  async "status-with-each-renewal"() {
+    for (;;) {
+      await lease.renew();
+      await api.request("PATCH", `${NODE}/status`, { status: { conditions: await node.conditions() } }, STRATEGIC);
+      await clock.sleep(10_000);
+    }
+  },
   async "endless-status"() {
     heartbeats();
     for (let count = 0; ; count++) {
@@ -31,13 +46,14 @@ const AFTER = {
   },
   async "conflict-loop"() {
     await lease.renew();
-    for (;;) {
+    for (let waitMs = 100; ; ) {
       Object.assign(lease.known.spec, await lease.spec());
       const { status, object } = await api.request("PUT", lease.path, lease.known);
       if (status === 200) lease.known = object;
-      if (status === 200) await clock.sleep(10_000);
-      // It keeps the old resourceVersion.
-      else await clock.sleep(500);
+      if (status === 200) waitMs = 100;
+      // It keeps the old resourceVersion after a conflict.
+      await clock.sleep(status === 200 ? 10_000 : status === 409 ? 500 : waitMs);
+      if (status !== 200) waitMs *= 2;
     }
   },
   async "no-back-off"() {
