@@ -15,6 +15,8 @@ const MAX_STDERR = 16_384;
 /** How often the memory of the process is read: buffers are outside of its heap. */
 const LOOK_MS = 100;
 
+const V8_REPORT = /^(?:<--- Last few GCs --->|# Fatal |FATAL ERROR: )/;
+
 /** What the learner's code printed: the first lines, and how many there were. */
 export interface Printed {
   readonly lines: readonly string[];
@@ -87,7 +89,7 @@ export async function runChild(
   });
   linesOf(child.stdout, MOST_LINE_CHARACTERS, (line) => printed.add(line));
   linesOf(child.stderr, MOST_LINE_CHARACTERS, (line) => {
-    printed.add(line);
+    if (!printed.isOver) printed.addError(line);
     stderr = `${stderr}${line}\n`.slice(-MAX_STDERR);
   });
   child.once("error", () => ended.push({ kind: "ended", exitCode: null }));
@@ -118,6 +120,20 @@ export async function runChild(
 class PrintedLines implements Printed {
   readonly lines: string[] = [];
   count = 0;
+
+  /** V8 reports a full heap from here on: that is not what the learner's code printed. */
+  isOver = false;
+  #blankLines = 0;
+
+  /** Blank lines come before V8's report, and count only with a line after them. */
+  addError(line: string): void {
+    if (V8_REPORT.test(line)) this.isOver = true;
+    else if (line === "") this.#blankLines += 1;
+    else {
+      for (; this.#blankLines > 0; this.#blankLines -= 1) this.add("");
+      this.add(line);
+    }
+  }
 
   add(line: string): void {
     this.count += 1;

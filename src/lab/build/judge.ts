@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Clock } from "../../util/clock.js";
 import { type Printed, runChild } from "./child.js";
 import type { FromRunner, RunTests, StageTests, Wrong } from "./runner/messages.js";
+import type { SyntaxErrorPlace } from "./runner/syntax-error.js";
 import type { GoldenCases, Task } from "./task.js";
 
 /** Put in by the build and by the tests: the program that calls the learner's file. */
@@ -18,7 +19,8 @@ export const GOLDEN_STAGE = "golden";
 
 /** Why a file has no verdict. */
 export type Failure =
-  | { readonly kind: "unloadable"; readonly text: string; readonly at?: number }
+  | ({ readonly kind: "unloadable"; readonly text: string } & Partial<SyntaxErrorPlace>)
+  | { readonly kind: "absent" | "never-loads" }
   /** the calls that were running */
   | { readonly kind: "too-slow"; readonly calls: readonly string[] }
   | { readonly kind: "out-of-memory"; readonly calls: readonly string[] }
@@ -50,6 +52,7 @@ export async function judge(
     else if (message.type === "passed") passed.push(message.stage);
     else if (message.type === "wrong") seen.wrong = message.wrong;
     else if (message.type === "unloadable") seen.unloadable = { ...message, kind: "unloadable" };
+    else if (message.type === "absent" || message.type === "never-loads") seen.unloadable = { kind: message.type };
     else if (message.type === "end") seen.isOver = true;
   };
   const input: RunTests = { file, stages: testsOf(task, golden) };

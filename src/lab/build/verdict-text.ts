@@ -15,7 +15,7 @@ export function wrongText(
   language: Language,
 ): readonly string[] | undefined {
   if (wrong !== undefined) return [ruleOf(task, golden, wrong, language), ...caseLines(wrong, language)];
-  return failure === undefined ? undefined : [failureText(failure, place, language)];
+  return failure === undefined ? undefined : failureLines(failure, place, language);
 }
 
 /** The sentence that the case belongs to. */
@@ -36,13 +36,18 @@ function caseLines({ calls, given = [], want, got }: Wrong, language: Language):
   return [...lead, ...answers, ...words.differs(call, want, got).map((line) => `  ${line}`)];
 }
 
-function failureText(failure: Failure, place: string, language: Language): string {
+function failureLines(failure: Failure, place: string, language: Language): readonly string[] {
   const words = WORDS[language];
   if (failure.kind === "unloadable") {
     const at = failure.at === undefined ? place : `${place}:${failure.at}`;
-    return words.unloadable(failure.text, at);
+    return [
+      words.unloadable(failure.text, at),
+      ...(failure.source ? [`  ${failure.source}`] : []),
+      ...(failure.hasType === true ? [words.typeInFile] : []),
+    ];
   }
+  if (!("calls" in failure)) return [failure.kind === "absent" ? words.absent(place) : words.neverLoads(place)];
   const call = failure.calls.at(-1) ?? place;
-  if (failure.kind === "exits") return words.exits(call, String(failure.exitCode ?? "?"));
-  return failure.kind === "too-slow" ? words.tooSlow(call, PATIENCE_S) : words.outOfMemory(call);
+  if (failure.kind === "exits") return [words.exits(call, String(failure.exitCode ?? "?"))];
+  return [failure.kind === "too-slow" ? words.tooSlow(call, PATIENCE_S) : words.outOfMemory(call)];
 }

@@ -13,6 +13,9 @@ export interface BuildWords {
   given(answers: string): string;
   golden(number: number, count: number, release: string): string;
   unloadable(text: string, place: string): string;
+  readonly typeInFile: string;
+  absent(name: string): string;
+  neverLoads(name: string): string;
   tooSlow(call: string, seconds: number): string;
   outOfMemory(call: string): string;
   exits(call: string, exitCode: string): string;
@@ -32,6 +35,10 @@ const EN: BuildWords = {
   golden: (number, count, release) =>
     `Case ${number} of ${count} that the code of Kubernetes ${release} was recorded with:`,
   unloadable: (text, place) => `${place} cannot be loaded: ${text}`,
+  typeInFile:
+    "If this line has a type of TypeScript: the file is JavaScript, and its types are JSDoc comments (@param).",
+  absent: (name) => `${name} is not there any more: write it again, or begin anew in another folder`,
+  neverLoads: (name) => `${name} never gets loaded: an await outside of its functions waits for what never comes`,
   tooSlow: (call, seconds) => `${call} did not come back within ${seconds} s, and was ended: is there an endless loop?`,
   outOfMemory: (call) => `${call} needed more memory than it may have, and was ended: does a list grow without end?`,
   exits: (call, exitCode) =>
@@ -49,6 +56,9 @@ const ZH: BuildWords = {
   given: (answers) => `得到的回答：${answers}`,
   golden: (number, count, release) => `Kubernetes ${release} 代码的录制案例，第 ${number} 个，共 ${count} 个：`,
   unloadable: (text, place) => `无法加载 ${place}：${text}`,
+  typeInFile: "如果这一行写的是 TypeScript 类型：本文件是 JavaScript，类型写在 JSDoc 注释里（@param）。",
+  absent: (name) => `${name} 已经不在了：请重新写它，或者在另一个文件夹重新开始`,
+  neverLoads: (name) => `${name} 一直加载不完：函数之外的 await 在等待永远不会来的结果`,
   tooSlow: (call, seconds) => `${call} 在 ${seconds} 秒内没有返回，已被终止：是不是有死循环？`,
   outOfMemory: (call) => `${call} 用的内存超过了限制，已被终止：是不是有列表无限增长？`,
   exits: (call, exitCode) => `${call} 结束了进程（退出码 ${exitCode}）：kubelet 的一部分应当返回或抛出错误`,

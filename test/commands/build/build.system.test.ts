@@ -7,7 +7,7 @@ import { CliProcess, newHome, runCliProcess } from "../../support/cli-process.js
 const SOLUTION = readFileSync("test/lab/build/solutions/renew-interval.mjs", "utf8");
 /** A word in the command line of a process that a learner's file starts. */
 const MARK = "kubelab-build-left-over";
-const SPAWN = `(await import("node:child_process")).spawn("sh", ["-c", "sleep 300; : ${MARK}"])`;
+const SPAWN = `spawn("sh", ["-c", "sleep 300; : ${MARK}"])`;
 const HEAD = "// kubelab build: renew-interval\n";
 
 describe("a task from an empty folder to its end", () => {
@@ -112,14 +112,14 @@ describe("files that harm", () => {
     [
       "a list without end",
       "const a = []; for (;;) a.push(new Array(1e5).fill(a.length))",
-      /renewInterval\(40\) needed more memory/,
+      /renewInterval\(40\) needed more memory[\s\S]*without\s+end\?\n$/,
     ],
     [
       "buffers without end",
       "const a = []; for (;;) a.push(Buffer.alloc(1e6, 1))",
       /renewInterval\(40\) needed more memory/,
     ],
-    ["a promise that nothing resolves", "return new Promise(() => {})", /renewInterval\(40\) never ends/],
+    ["a promise instead of the value", "return { then() {} }", /yours gave a Promise/],
     ["a crash", "return seconds.minutes.hours", /yours threw TypeError: .*\s+\(line 2\)/],
     [
       "100,000 lines",
@@ -134,11 +134,21 @@ describe("files that harm", () => {
   test.each(table)("%s ends in a sentence", async (_name, body, sentence) => {
     writeFileSync(
       path,
-      `${HEAD}export ${body.includes("await") ? "async " : ""}function renewInterval(seconds) { ${body} }\n`,
+      `${HEAD}export function renewInterval(seconds) { ${body} }
+import { spawn } from "node:child_process";
+`,
     );
     const { code, stdout, stderr } = await runCliProcess(home, "build", "check", path);
     assert.equal(stderr, "");
     assert.match(stdout, sentence);
+    assert.equal(code, 1);
+  });
+
+  test("a promise that nothing resolves ends in a sentence", async () => {
+    const text = "export class LeaseController { sync() { return new Promise(() => {}); } }";
+    writeFileSync(path, `// kubelab build: lease-loop\n${text}`);
+    const { code, stdout } = await runCliProcess(home, "build", "check", path);
+    assert.match(stdout, /sync\(\) never ends/);
     assert.equal(code, 1);
   });
 
@@ -148,7 +158,22 @@ describe("files that harm", () => {
   });
 
   test.each([
-    ["a file that is no JavaScript", `${HEAD}export function (`, /mine.mjs cannot be loaded: SyntaxError/],
+    ["a file that is no JavaScript", `${HEAD}export function (`, /mine.mjs:2 cannot be loaded: SyntaxError/],
+    [
+      "a type of TypeScript",
+      `${HEAD}export function renewInterval(seconds: number) {}`,
+      /mine.mjs:2 cannot be loaded: SyntaxError.*\n {4}export function renewInterval\(seconds: number\) \{\}\n[\s\S]* JSDoc/,
+    ],
+    [
+      "an await that never ends",
+      `${HEAD}await new Promise(() => {});`,
+      /mine.mjs never gets loaded[\s\S]*never comes\n$/,
+    ],
+    [
+      "a file that removes itself",
+      `${HEAD}(await import("node:fs")).rmSync(new URL(import.meta.url)); throw 1`,
+      /mine.mjs is not there any more/,
+    ],
     ["a file that throws", `${HEAD}throw new Error("at once");`, /mine.mjs:2 cannot be loaded: Error: at once/],
     ["a file without exports", HEAD, /your file does not export a function renewInterval/],
   ])("%s", async (_name, text, sentence) => {

@@ -1,4 +1,5 @@
 import type { TestCase } from "../task.js";
+import type { SyntaxErrorPlace } from "./syntax-error.js";
 
 /** Tests of one stage, for the process that runs the learner's file. */
 export interface StageTests {
@@ -53,5 +54,8 @@ export type FromRunner =
   | { readonly type: "at"; readonly calls: readonly string[] }
   | { readonly type: "passed"; readonly stage: string }
   | { readonly type: "wrong"; readonly wrong: Wrong }
-  | { readonly type: "unloadable"; readonly text: string; readonly at?: number }
+  /** the file throws; @property at its line @property source the line that is no JavaScript */
+  | ({ readonly type: "unloadable"; readonly text: string } & Partial<SyntaxErrorPlace>)
+  /** the file is gone, or what it awaits at its top level never comes */
+  | { readonly type: "absent" | "never-loads" }
   | { readonly type: "end" };

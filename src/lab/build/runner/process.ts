@@ -1,4 +1,4 @@
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../../../util/errors.js";
@@ -7,6 +7,7 @@ import { CaseEnded } from "./fakes.js";
 import { firstWrong } from "./first-wrong.js";
 import type { FromRunner, RunTests } from "./messages.js";
 import { lineIn } from "./run-case.js";
+import { syntaxErrorPlace } from "./syntax-error.js";
 
 /** Lines go here at once: code that never comes back would keep a message in its queue. */
 const REPORT_FD = 3;
@@ -21,15 +22,25 @@ async function main(): Promise<void> {
   (await endWithParent()).unref();
   const url = pathToFileURL(file).href;
   let written: Readonly<Record<string, unknown>>;
+  const neverLoads = () => {
+    send({ type: "never-loads" });
+    process.exit();
+  };
+  process.once("beforeExit", neverLoads);
   send({ type: "ready" });
   try {
     written = (await import(url)) as typeof written;
   } catch (error) {
-    const at = lineIn(error, url);
+    // Node's message names this program.
+    if (!existsSync(file)) return send({ type: "absent" });
+    const line = lineIn(error, url);
+    const found = error instanceof SyntaxError ? syntaxErrorPlace(file) : undefined;
+    const place = found ?? (line === undefined ? {} : { at: line });
     const name = error instanceof Error ? `${error.name}: ` : "";
-    send({ type: "unloadable", text: `${name}${messageOf(error)}`, ...(at === undefined ? {} : { at }) });
+    send({ type: "unloadable", text: `${name}${messageOf(error)}`, ...place });
     return;
   }
+  process.off("beforeExit", neverLoads);
   let last: readonly string[] = [];
   let place = { stage: "", check: "", number: 0 };
   const ends = (kind: "never-ends" | "swallows-abort"): never => {
