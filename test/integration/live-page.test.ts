@@ -38,7 +38,9 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
   });
 
   test("pleg: a key's story comes with the key, and a relist that hangs is shown while it hangs", async () => {
-    const { url } = await suite.startLive("pleg");
+    const { command, url } = await suite.startLive("pleg", "-v", "2");
+    // The second relist changes nothing, and is a fact, too: from then on silence is a relist that waits.
+    await command.says(/(ListContainers[\s\S]*){3}/);
     const { page } = await suite.open(url, { width: 1400, height: 900 });
     await page.getByRole("region", { name: "PLEG", exact: true }).getByText("healthy: after 180 s").waitFor();
     await keyOf(page, "h lists hang").click();
