@@ -128,7 +128,7 @@ const SCRIPTS: readonly Row[] = [
     "a number of many digits",
     `x=${"9".repeat(50_000)}; echo $((x)); printf '%d\\n' $x`,
     "exited (1, Error)",
-    /^0\n0\n$/,
+    /^0\n0\nsh: invalid number '9{50000}'\n$/,
   ],
   ["a descriptor out of range", "exec 5000> /tmp/x", "exited (2, Error)", /5000: Bad file descriptor/],
   ["an argument that is too long", "/bin/echo $(printf %0200000d)", "exited (126, Error)", /Argument list too long/],
