@@ -44,7 +44,8 @@ export async function runInProcess(argv: readonly string[], options: RunOptions 
   if (options.typed !== undefined) {
     Object.assign(stdin, { isTTY: true, setRawMode: () => stdin });
     // A pipe to the process's stderr does not end it.
-    Object.assign(stderr.stream, { isTTY: true, columns: 80, end: () => stderr.stream });
+    const moves = { cursorTo: () => true, clearLine: () => true, moveCursor: () => true };
+    Object.assign(stderr.stream, { isTTY: true, columns: 80, end: () => stderr.stream, ...moves });
   }
   const code = await runCli(argv, "0.0.0-test", {
     env: { HOME: folder, XDG_STATE_HOME: join(folder, "state"), ...options.env },

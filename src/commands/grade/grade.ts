@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { type Command, InvalidArgumentError } from "commander";
+import type { LevelPlan, Verdict } from "../../lab/grade/requirement.js";
 import type { GradeObserver, GradeOptions } from "../../lab/grade/run.js";
 import { SystemClock } from "../../util/clock.js";
 import { writeFileAtomic } from "../../util/os/files.js";
@@ -70,19 +71,32 @@ async function gradeOnce(context: CliContext, command: readonly string[], flags:
   const seconds = chosenLevels(flags.level).reduce((sum, level) => sum + level.seconds, 0);
   context.notice(said(context, report.durationLine(seconds, flags.speed)));
   using line = context.progress("");
-  let heading = "";
+  let current: LevelPlan | undefined;
+  const usesRuntime = command.some((word) => word.includes("{cri}"));
+  const known: Verdict[] = [];
   const observer: GradeObserver = {
     levelBegins: (level) => {
-      heading = said(context, report.levelHeading(level));
-      line.update(heading);
+      current = level;
+      line.update(said(context, report.levelHeading(level)));
     },
-    verdict: ({ requirement, outcome }) =>
-      line.update(`${heading}: ${outcome === "passed" ? "✓" : "✗"} ${said(context, requirement.title)}`),
+    verdict: (verdict) => {
+      known.push(verdict);
+      if (context.showsProgress) context.notice(said(context, report.verdictLine(verdict)));
+    },
   };
-  const { verdicts, lastLines } = await gradeAgent(options, random, observer, signal);
-  line.stop();
+  const show = (verdicts: readonly Verdict[], lastLines: readonly string[]) => {
+    line.stop();
+    const text = report.gradeText(verdicts, lastLines, usesRuntime);
+    context.print({ isProse: true, text, json: report.gradeJson(verdicts) });
+  };
+  const graded = gradeAgent(options, random, observer, signal).catch((error: unknown) => {
+    // What is known already is worth something after Ctrl-C.
+    if (signal.aborted && current !== undefined && known.length > 0) show(report.interrupted(current, known), []);
+    throw error;
+  });
+  const { verdicts, lastLines } = await graded;
   if (flags.junit !== undefined) await writeFileAtomic(pathFrom(cwd, flags.junit), `${report.gradeXml(verdicts)}\n`);
-  context.print({ isProse: true, text: report.gradeText(verdicts, lastLines), json: report.gradeJson(verdicts) });
+  show(verdicts, lastLines);
   return verdicts.every(({ outcome }) => outcome === "passed");
 }
 

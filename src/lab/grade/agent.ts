@@ -3,11 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { SystemClock } from "../../util/clock.js";
 import { killGroup } from "../../util/os/processes.js";
-import { residentBytes } from "../../util/os/resident-memory.js";
+import { proportionalBytes, residentBytes } from "../../util/os/resident-memory.js";
+import { LastLines } from "./last-lines.js";
 
-/** The last lines of an agent's output that are kept, and the longest line. */
-const MAX_LINES = 200;
-const MAX_LINE = 1_000;
 const LOOK_MS = 200;
 /** Names the processes of one agent in their environment, also those that left its process group. */
 const MARK = "KUBELAB_GRADE";
@@ -37,9 +35,8 @@ export class Agent implements AsyncDisposable {
   readonly #clock = new SystemClock();
   readonly #mark: string;
   readonly #closing = new AbortController();
-  readonly #lines: string[] = [];
+  readonly #output = new LastLines();
   readonly #exited: Promise<void>;
-  #line = "";
   #end: AgentEnd | undefined;
   #startProblem: string | undefined;
 
@@ -78,17 +75,12 @@ export class Agent implements AsyncDisposable {
 
   /** The last lines of its output, for people; no verdict depends on them. */
   get lastLines(): readonly string[] {
-    return this.#line === "" ? this.#lines : [...this.#lines, this.#line];
+    return this.#output.lines;
   }
 
   #read(stream: Readable | null): void {
     stream?.setEncoding("utf8");
-    stream?.on("data", (text: string) => {
-      const lines = (this.#line + text).split("\n");
-      this.#line = (lines.pop() ?? "").slice(0, MAX_LINE);
-      for (const line of lines.slice(-MAX_LINES)) this.#lines.push(line.slice(0, MAX_LINE));
-      this.#lines.splice(0, this.#lines.length - MAX_LINES);
-    });
+    stream?.on("data", this.#output.stream());
   }
 
   /** Ends an agent that uses more than its limits. */
@@ -97,7 +89,7 @@ export class Agent implements AsyncDisposable {
     while (this.#end === undefined && !this.#closing.signal.aborted) {
       await this.#clock.sleep(LOOK_MS, this.#closing.signal).catch(() => {});
       const pids = this.#pids();
-      const usedMb = pids.reduce((sum, pid) => sum + residentBytes(pid), 0) / 2 ** 20;
+      const usedMb = usedBytes(pids, memoryMb * 2 ** 20) / 2 ** 20;
       if (pids.length > processes) this.#kill(`it had ${pids.length} processes, more than the limit of ${processes}`);
       else if (usedMb > memoryMb) {
         this.#kill(`it used ${Math.round(usedMb)} MB of memory, more than the limit of ${memoryMb} MB`);
@@ -160,6 +152,13 @@ export class Agent implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** The memory of processes. Pages that they share count once, which takes longer to find out: only if it decides. */
+function usedBytes(pids: readonly number[], limit: number): number {
+  const sum = (bytesOf: (pid: number) => number) => pids.reduce((total, pid) => total + bytesOf(pid), 0);
+  const atMost = sum(residentBytes);
+  return atMost > limit && pids.length > 1 ? sum(proportionalBytes) : atMost;
 }
 
 /** The running processes with this mark in their environment; none on systems other than Linux. */

@@ -1,10 +1,13 @@
+import { defined } from "../../util/defined.js";
 import { counted } from "../../util/text/counted.js";
 import { type JunitSuite, junitXml } from "../../util/text/junit.js";
 import { LEVELS } from "./levels.js";
 import type { LevelPlan, Outcome, Verdict } from "./requirement.js";
 
 /** Of the agent's own output, for its author. */
-const MAX_LAST_LINES = 10;
+const MAX_LAST_LINES = 30;
+const NO_RUNTIME =
+  "The agent's command line has no {cri}, the endpoint of the container runtime: what a container did cannot be seen there.";
 const SIGNS: Readonly<Record<Outcome, string>> = { passed: "pass", failed: "FAIL", skipped: "skip" };
 
 /** Points of some verdicts. */
@@ -18,8 +21,9 @@ function scoreOf(verdicts: readonly Verdict[]): Score {
   return { points: sum(verdicts.filter(({ outcome }) => outcome === "passed")), of: sum(verdicts) };
 }
 
-/** The highest level up to which every requirement is passed; 0: not even the first. */
-function levelReached(verdicts: readonly Verdict[]): number {
+/** The highest level up to which every requirement is passed; 0: not even the first; undefined: the first was not examined. */
+function levelReached(verdicts: readonly Verdict[]): number | undefined {
+  if (!verdicts.some(({ level }) => level === 1)) return undefined;
   let reached = 0;
   for (const { number } of LEVELS) {
     const own = verdicts.filter(({ level }) => level === number);
@@ -29,19 +33,29 @@ function levelReached(verdicts: readonly Verdict[]): number {
   return reached;
 }
 
+/** A verdict in a line, for someone who waits: `FAIL  renews its Lease every 10 s`. */
+export function verdictLine({ requirement, outcome }: Verdict): string {
+  return `${SIGNS[outcome]}  ${requirement.title}`;
+}
+
 /** The lines of one verdict: what it is about, the fact that decided it, and for a failure what was seen and who does it right. */
-function verdictLines({ requirement, outcome, why, evidence }: Verdict): readonly string[] {
-  const { title, upstream } = requirement;
-  const lines = [`${SIGNS[outcome]}  ${title}`, `      ${why}`];
+function verdictLines(verdict: Verdict): readonly string[] {
+  const { requirement, outcome, why, evidence } = verdict;
+  const { upstream } = requirement;
+  const lines = [verdictLine(verdict), `      ${why}`];
   if (outcome !== "failed") return lines;
   return [...lines, ...evidence.map((line) => `      | ${line}`), `      ${upstream.file} (${upstream.func})`];
 }
 
-/** All levels: their requirements with verdicts, then the score, and what the agent wrote last. */
-export function gradeText(verdicts: readonly Verdict[], lastLines: readonly string[]): string {
+/**
+ * The score, all levels with their requirements and verdicts, and what the agent wrote last.
+ * @param usesRuntime the agent's command line has `{cri}`
+ */
+export function gradeText(verdicts: readonly Verdict[], lastLines: readonly string[], usesRuntime: boolean): string {
   const levels = LEVELS.flatMap((level) => {
     const own = verdicts.filter((one) => one.level === level.number);
-    return own.length === 0 ? [] : [levelHeading(level), ...own.flatMap(verdictLines)];
+    const notes = level.runsPods === true && !usesRuntime ? [NO_RUNTIME] : [];
+    return own.length === 0 ? [] : [levelHeading(level), ...notes, ...own.flatMap(verdictLines)];
   });
   const last = lastLines.slice(-MAX_LAST_LINES).map((line) => `| ${line}`);
   return [scoreLine(verdicts), ...levels, ...(last.length === 0 ? [] : ["The agent's last output:", ...last])].join(
@@ -49,10 +63,21 @@ export function gradeText(verdicts: readonly Verdict[], lastLines: readonly stri
   );
 }
 
+/** The verdicts after Ctrl-C. @param current the level that was examined: the rest of it has none @param known so far */
+export function interrupted(current: LevelPlan, known: readonly Verdict[]): readonly Verdict[] {
+  const { number: level, requirements } = current;
+  const isKnown = (id: string) => known.some(({ requirement }) => requirement.id === id);
+  const why = "not examined: the examination was interrupted";
+  const rest = requirements
+    .filter(({ id }) => !isKnown(id))
+    .map((requirement) => ({ level, requirement, outcome: "skipped", why, evidence: [] }) as const);
+  return [...known, ...rest];
+}
+
 /** Said before the start. @param seconds of real time */
 export function durationLine(seconds: number, speed: number): string {
   const fast = Math.ceil(seconds / speed);
-  return `This takes about ${seconds} s; an agent that reads KUBELAB_TIME needs about ${fast} s.`;
+  return `This takes about ${seconds} s, or ${fast} s for an agent that reads KUBELAB_TIME, and longer for each requirement that fails.`;
 }
 
 /** `Level 1: a node that the cluster can count on` */
@@ -63,17 +88,18 @@ export function levelHeading({ number, title }: LevelPlan): string {
 /** `90 of 100 points; level reached: 0; 1 requirement failed, 0 skipped` */
 function scoreLine(verdicts: readonly Verdict[]): string {
   const { points, of } = scoreOf(verdicts);
-  const isWhole = verdicts.some(({ level }) => level === 1);
-  const reached = isWhole ? `; level reached: ${levelReached(verdicts)}` : "";
+  const level = levelReached(verdicts);
+  const reached = level === undefined ? "" : `; level reached: ${level}`;
   const failed = verdicts.filter(({ outcome }) => outcome === "failed").length;
   const skipped = verdicts.filter(({ outcome }) => outcome === "skipped").length;
   return `${points} of ${of} points${reached}; ${counted(failed, "requirement")} failed, ${skipped} skipped`;
 }
 
+/** `level`, the one reached, is absent if the first was not examined. */
 export function gradeJson(verdicts: readonly Verdict[]): object {
   return {
     ...scoreOf(verdicts),
-    level: levelReached(verdicts),
+    ...defined({ level: levelReached(verdicts) }),
     verdicts: verdicts.map(({ level, requirement, outcome, why, evidence }) => {
       const { id, title, points, upstream } = requirement;
       return { level, id, title, points, outcome, why, evidence, upstream };

@@ -19,6 +19,8 @@ export interface LevelPlan {
   /** about how long it takes in real time, in seconds */
   readonly seconds: number;
   readonly requirements: readonly Requirement[];
+  /** its verdicts are about pods, and look at the container runtime */
+  readonly runsPods?: boolean;
   /** validity of the cluster's certificates, in ms; default a year */
   readonly certificateMs?: number;
 }

@@ -11,3 +11,13 @@ export function residentBytes(pid: number | undefined): number {
     return 0;
   }
 }
+
+/** The resident memory of a process in which a page that n processes share counts as an nth; without that, its resident memory. */
+export function proportionalBytes(pid: number): number {
+  try {
+    const [, kilobytes] = /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")) ?? [];
+    return kilobytes === undefined ? residentBytes(pid) : Number(kilobytes) * 1024;
+  } catch {
+    return residentBytes(pid);
+  }
+}

@@ -38,3 +38,24 @@ test("an agent that fails: exit code 1, what it wrote last, JSON and JUnit", { t
     /<testsuite name="Level 1: a node that the cluster can count on" tests="10" skipped="0" failures="\d+">/,
   );
 });
+
+test("a level above the first has no level reached, and a missing {cri} is said first", {
+  timeout: 60_000,
+}, async () => {
+  const args = ["grade", "--level", "3", ...graded("exits")];
+  const text = await runInProcess(args);
+  const note = "The agent's command line has no {cri}, the endpoint of the container runtime:";
+  expect(text.stdout).toMatch(new RegExp(`^0 of 100 points; 8 requirements failed, 0 skipped\nLevel 3: .*\n${note}`));
+  const { stdout } = await runInProcess([...args.slice(0, 3), "--json", ...args.slice(3)]);
+  expect(JSON.parse(stdout)).not.toHaveProperty("level");
+});
+
+test("verdicts are said as they come, and Ctrl-C prints those that are known", { timeout: 60_000 }, async () => {
+  const stop = new AbortController();
+  const onStderr = (text: string) => text.includes("pass  holds a Lease") && stop.abort();
+  const terminal = { typed: "", env: { TERM: "xterm-256color", FORCE_COLOR: "1" } };
+  const options = { ...terminal, onStderr, signal: stop.signal };
+  const { stdout } = await runInProcess(["grade", "--level", "1", ...graded("right")], options);
+  expect(stdout).toContain("45 of 100 points; level reached: 0; 0 requirements failed, 5 skipped");
+  expect(stdout).toContain("skip  ends on SIGTERM\n      not examined: the examination was interrupted");
+});

@@ -35,6 +35,7 @@ export const PODS_LEVEL: Level = {
   number: 2,
   title: "pods run, end and go",
   seconds: 66,
+  runsPods: true,
   requirements: [
     {
       id: "pod-running",

@@ -24,6 +24,7 @@ export const RESTARTS_LEVEL: Level = {
   number: 3,
   title: "containers are restarted and probed",
   seconds: 70,
+  runsPods: true,
   requirements: [
     {
       id: "restart-always",

@@ -31,6 +31,7 @@ export const OUTAGES_LEVEL: Level = {
   number: 5,
   title: "it survives what fails around it",
   seconds: 190,
+  runsPods: true,
   requirements: [
     {
       id: "adopts-containers",
