@@ -8,7 +8,7 @@ import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import type { BuildFlags } from "./flags.js";
 import type { LiveVerdict } from "./live.js";
-import { type BuildContext, findWork, openBuild, type Work } from "./open.js";
+import { type BuildContext, findWork, noted, openBuild, type Work } from "./open.js";
 import { COMMAND_WORDS } from "./words.js";
 
 /** `kubelab build check [FILE]`: the exit code is 1 if something is wrong. @throws LabError BAD_FILE, USAGE */
@@ -18,27 +18,32 @@ export async function checkFile(context: CliContext, word: string | undefined, f
   if (!(await judgeAndPrint(build, work, flags, context.signal))) context.exitWith(1);
 }
 
-/** Runs the tests, then the node if all pass, and prints the verdict. @returns whether nothing is wrong */
+/**
+ * Runs the tests, then the node if all pass, and prints the verdict.
+ * @param heading the lines above it
+ * @returns whether nothing is wrong
+ */
 export async function judgeAndPrint(
   build: BuildContext,
   work: Work,
   flags: BuildFlags,
   signal: AbortSignal,
+  heading: () => readonly string[] = () => [],
 ): Promise<boolean> {
   const { context, language } = build;
-  const verdict = await judged(build, work, signal);
+  const { verdict, isNoted } = await judged(build, work, signal);
   const print = (lines: readonly string[], json: unknown) => {
     const text = lines.flatMap((line) => indentedWrap(printable(line), build.columns)).join("\n");
     context.print({ text, json });
   };
   const isLive = isRight(verdict) && work.task.live !== undefined && flags.live !== false;
-  const tests = [...testLines(build, work, verdict), ...printedLines(verdict, language)];
+  const tests = [...heading(), ...testLines(build, work, verdict), ...printedLines(verdict, language)];
   // The run of the node takes some seconds: whoever reads has the verdict of the tests before.
   const isFirst = isLive && flags.json !== true;
   if (isFirst) print(tests, undefined);
   const live = isLive ? await playedLive(build, work, signal) : undefined;
   const isAllRight = isRight(verdict) && live?.isRight !== false;
-  const last = isAllRight ? ["", ...(await lastLines(build, work))] : [];
+  const last = isAllRight ? ["", ...(await lastLines(build, work, isNoted))] : [];
   const lines = [...(isFirst ? [] : tests), ...(live?.lines ?? []), ...last];
   print(lines, { ...jsonOf(work, verdict), live: live ?? null });
   return isAllRight;
@@ -50,10 +55,11 @@ async function playedLive(build: BuildContext, work: Work, signal: AbortSignal):
 }
 
 /** Runs the tests and notes the stages that pass. */
-async function judged({ clock, store }: BuildContext, work: Work, signal: AbortSignal): Promise<Verdict> {
+async function judged(build: BuildContext, work: Work, signal: AbortSignal) {
+  const { clock, store } = build;
   const verdict = await judge({ clock, signal }, work, work.path);
-  await notePassed(store, work.task, verdict.passed);
-  return verdict;
+  const isNoted = await noted(build, () => notePassed(store, work.task, verdict.passed));
+  return { verdict, isNoted };
 }
 
 function isRight({ wrong, failure }: Verdict): boolean {
@@ -86,21 +92,23 @@ function printedLines({ printed }: Verdict, language: BuildContext["language"]):
   ];
 }
 
-async function lastLines({ language, store }: BuildContext, { task }: Work): Promise<readonly string[]> {
+async function lastLines(
+  { language, store }: BuildContext,
+  { task }: Work,
+  isNoted: boolean,
+): Promise<readonly string[]> {
   const words = COMMAND_WORDS[language];
+  const labs = words.labs(task.labs.map((id) => `kubelab learn start ${id}`).join(", "));
+  if (!isNoted) return [words.doneUnnoted(task.id), labs];
   const tasks = await allTasks();
   const progress = await progressOf(store, tasks);
   const at = tasks.findIndex(({ id }) => id === task.id);
-  const { points = 0, mostPoints = 0 } = progress[at] ?? {};
+  const { points = 0, mostPoints = 0, shown = 0 } = progress[at] ?? {};
   const open = (i: number) => (progress[i]?.done.length ?? 0) < (tasks[i]?.stages.length ?? 0);
   const order = [...tasks.keys()].map((i) => (at + 1 + i) % tasks.length);
   const next = order.find(open);
   const then = next === undefined ? words.allDone : words.nextTask(tasks[next]?.id ?? "");
-  return [
-    words.done(task.id, points, mostPoints),
-    words.labs(task.labs.map((id) => `kubelab learn start ${id}`).join(", ")),
-    then,
-  ];
+  return [words.done(task.id, points, mostPoints), ...(shown === 0 ? [] : [words.shownStages(shown)]), labs, then];
 }
 
 /** Wraps a line; the lines that follow keep its indent. */

@@ -6,4 +6,5 @@ export interface BuildFlags {
   readonly json?: true;
   /** commander's form of --no-live */
   readonly live?: boolean;
+  readonly yes?: true;
 }

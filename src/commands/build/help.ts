@@ -1,6 +1,7 @@
 import { openTask } from "../../lab/build/library.js";
 import { forget, noteShown, progressOf, takeHint } from "../../lab/build/progress.js";
 import { upstreamLines } from "../../lab/build/upstream-links.js";
+import { LabError } from "../../util/errors.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import { sourceResult } from "../explain/chapters.js";
@@ -34,11 +35,19 @@ export async function printHint(context: CliContext, word: string | undefined, f
 /** `kubelab build show TASK`: kubelab's own module, and upstream's address. @throws LabError USAGE */
 export async function showOwn(context: CliContext, word: string, flags: BuildFlags): Promise<void> {
   const { language, store } = openBuild(context, flags);
+  const words = COMMAND_WORDS[language];
   const task = await openTask(word);
+  const [progress] = await progressOf(store, [task]);
+  const count = progress?.open.length ?? 0;
+  const question = words.showCosts(task.id, count);
+  const agreed = { ...(flags.yes === undefined ? {} : { yes: flags.yes }), flag: "--yes" };
+  if (count > 0 && !(await context.confirm(question, agreed))) {
+    throw new LabError("DECLINED", "nothing was shown", "A hint costs less: kubelab build hint");
+  }
   const sources = await readSources();
   const parts = task.own.map((name) => sourceResult(sources, name));
   await noteShown(store, task);
-  const upstream = [COMMAND_WORDS[language].upstream, ...upstreamLines(task)].map((line) => `// ${line}`);
+  const upstream = [words.upstream, ...upstreamLines(task)].map((line) => `// ${line}`);
   context.print({
     text: [...parts.map(({ text }) => text), upstream.join("\n")].join("\n\n"),
     json: { task: task.id, own: parts.map(({ json }) => json), upstream: task.upstream },

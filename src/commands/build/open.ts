@@ -12,6 +12,7 @@ import { readRegularFile } from "../../util/os/read-at-most.js";
 import type { CliContext } from "../cli/context.js";
 import { columnsOf } from "../cli/width.js";
 import type { BuildFlags } from "./flags.js";
+import { COMMAND_WORDS } from "./words.js";
 
 const MOST_COLUMNS = 100;
 
@@ -56,6 +57,8 @@ export async function findWork({ cwd }: CliContext, word: string | undefined): P
   const found = await stat(given).catch((error: unknown) => {
     throw new LabError("BAD_FILE", `cannot read ${word ?? given}: ${describeFileError(error)}`, MAKE_ONE);
   });
+  if (!found.isDirectory() && !found.isFile())
+    throw new LabError("BAD_FILE", `${word ?? given} is no file and no folder`, `Name the file of a task. ${MAKE_ONE}`);
   const path = found.isDirectory() ? await onlyFileIn(given, word ?? "this folder") : given;
   const id = taskOfFile(await readText(path));
   if (id === undefined) {
@@ -69,11 +72,29 @@ export async function findWork({ cwd }: CliContext, word: string | undefined): P
   return { task, golden: await goldenOf(task), path, name: basename(path) };
 }
 
+/** Changes the progress; a state folder that cannot be written costs only that. @returns whether it is noted */
+export async function noted({ context, language }: BuildContext, change: () => Promise<void>): Promise<boolean> {
+  try {
+    await change();
+    return true;
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    context.notice(COMMAND_WORDS[language].unnoted(error.message));
+    return false;
+  }
+}
+
+/** The names of tasks' files in a folder. None if it cannot be read. */
+export async function workFilesIn(folder: string): Promise<readonly string[]> {
+  const names = new Set((await taskIds()).map((id) => fileNameOf({ id })));
+  const found = await readdir(folder).catch(() => []);
+  return found.filter((name) => names.has(name)).sort();
+}
+
 const MAKE_ONE = "Make one: kubelab build start TASK";
 
 async function onlyFileIn(folder: string, shown: string): Promise<string> {
-  const names = new Set((await taskIds()).map((id) => fileNameOf({ id })));
-  const found = (await readdir(folder)).filter((name) => names.has(name)).sort();
+  const found = await workFilesIn(folder);
   const [first] = found;
   if (first === undefined)
     throw new LabError("USAGE", `${shown} has no file of a task`, `Give its folder. ${MAKE_ONE}`);

@@ -27,7 +27,7 @@ async function rounds(build: BuildContext, work: Work, flags: BuildFlags, saved:
     using running = new ChildAbort(context.signal);
     const next = saved.wait(clock, undefined, context.signal).finally(() => running.abort());
     try {
-      await judgeAndPrint(build, work, flags, running.signal);
+      await judgeAndPrint(build, work, flags, running.signal, () => ["", `${timeOf(clock.now())} ${work.name}`]);
     } catch (error) {
       // A save during the run: the next round judges it.
       if (context.signal.aborted || !running.signal.aborted) throw error;
@@ -35,6 +35,11 @@ async function rounds(build: BuildContext, work: Work, flags: BuildFlags, saved:
     await next;
     await clock.sleep(SETTLE_MS, context.signal);
   }
+}
+
+/** The learner's local time of day. */
+function timeOf(ms: number): string {
+  return new Date(ms).toLocaleTimeString("en-GB");
 }
 
 /** Editors replace a file or write it in place: its folder sees both. */

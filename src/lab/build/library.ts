@@ -26,7 +26,8 @@ export async function openTask(word: string): Promise<Task> {
   const ids = await taskIds();
   const id = /^\d{1,2}$/.test(word) ? ids[Number(word) - 1] : ids.find((one) => one === word);
   if (id === undefined) {
-    const like = nearest(ids, word);
+    // A part of a name says more than letters that are alike: lease is lease-loop.
+    const like = ids.find((one) => one.split("-").includes(word)) ?? nearest(ids, word);
     const hint = `${like === undefined ? "" : `Did you mean ${like}? `}List the tasks: kubelab build`;
     throw new LabError("USAGE", `there is no task ${JSON.stringify(word)}`, hint);
   }

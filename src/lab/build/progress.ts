@@ -13,6 +13,10 @@ export interface TaskProgress {
   readonly isBegun: boolean;
   /** ids of the stages that pass */
   readonly done: readonly string[];
+  /** ids of the stages that do not pass, and may still bring points */
+  readonly open: readonly string[];
+  /** the number of stages that pass, but bring no points because kubelab's own module was shown before */
+  readonly shown: number;
   readonly points: number;
   readonly mostPoints: number;
   readonly hints: number;
@@ -33,6 +37,13 @@ function taskProgress(task: Task, { labs }: Progress): TaskProgress {
   return {
     isBegun: runs.length > 0,
     done: runs.filter(({ id, run }) => run.done.includes(id)).map(({ id }) => id),
+    open: task.stages
+      .map(({ id }) => id)
+      .filter((id) => {
+        const { done = [], shown = [] } = labs[keyOf(task, id)] ?? {};
+        return !done.includes(id) && !shown.includes(id);
+      }),
+    shown: runs.reduce((sum, { result }) => sum + result.shown, 0),
     points: runs.reduce((sum, { result }) => sum + pointsOf(result), 0),
     mostPoints: mostPointsOf({ predictions: [], tasks: task.stages.map(({ id }) => id) }),
     hints: runs.reduce((sum, { run }) => sum + run.hints, 0),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, test } from "vitest";
 import { CliProcess, newHome, runCliProcess } from "../../support/cli-process.js";
@@ -64,14 +64,20 @@ describe("a task from an empty folder to its end", () => {
   });
 
   test("show prints kubelab's own module, and open stages then bring no points", async () => {
-    const { stdout } = await runCliProcess(home, "build", "show", "generate-events");
+    const asked = await runCliProcess(home, "build", "show", "generate-events");
+    assert.equal(asked.code, 2);
+    assert.match(asked.stderr, /prints the solution: the 3 stages .* no points/);
+    const { stdout } = await runCliProcess(home, "build", "show", "generate-events", "--yes");
     assert.match(stdout, /export function generateEvents\(/);
     assert.match(stdout, /generateEvents: https:\/\/github.com\/kubernetes/);
     await runCliProcess(home, "build", "start", "generate-events");
     const path = join(home, "generate-events", "generate-events.mjs");
     const solution = readFileSync("test/lab/build/solutions/generate-events.mjs", "utf8");
     writeFileSync(path, `// kubelab build: generate-events\n${solution}`);
-    assert.match((await runCliProcess(home, "build", "check", path)).stdout, /done: 0 of 30 points/);
+    assert.match(
+      (await runCliProcess(home, "build", "check", path)).stdout,
+      /done: 0 of 30 points.\n3 stages bring no points: kubelab build show came/,
+    );
   });
 
   test("calls of other parts are compared one by one, and promises may wait", async () => {
@@ -187,12 +193,27 @@ import { spawn } from "node:child_process";
     [["check", "absent"], /cannot read absent/],
     [["check"], /this folder has no file of a task/],
     [["start", "phaze"], /there is no task "phaze"\nDid you mean phase\?/],
+    [["start", "lease"], /Did you mean lease-loop\?/],
+    [["start", "phase", "taken"], /the folder has csr.mjs already\nA folder holds one task/],
+    [["check", "/dev/null"], /\/dev\/null is no file and no folder/],
     [["start", "99"], /there is no task "99"/],
   ])("build %j is refused", async (words, sentence) => {
+    mkdirSync(join(home, "taken"), { recursive: true });
+    writeFileSync(join(home, "taken", "csr.mjs"), "");
     const { code, stderr } = await runCliProcess(home, "build", ...words);
     assert.match(stderr, sentence);
     assert.equal(code, 2);
   });
+});
+
+test("a state folder that cannot be written costs only the progress", async () => {
+  const home = newHome();
+  writeFileSync(join(home, "renew-interval.mjs"), HEAD + SOLUTION);
+  const unwritable = { XDG_STATE_HOME: "/dev/null" };
+  const { code, stdout, stderr } = await new CliProcess(home, ["build", "check", "--no-live"], unwritable).ended;
+  assert.match(stdout, /✓ [\s\S]*\nrenew-interval is done\.\n/);
+  assert.match(stderr, /^Your progress is not noted: /);
+  assert.equal(code, 0);
 });
 
 describe("a node with the learner's part in it", () => {
@@ -245,6 +266,7 @@ test("watch judges each save, also one that replaces the file", async () => {
   await watching.printed(/yours gave 20000/);
   writeFileSync(file, HEAD + SOLUTION);
   await watching.printed(/renew-interval is done: 30 of 30 points/);
+  await watching.printed(/\n\n\d\d:\d\d:\d\d renew-interval.mjs\n✓ /);
   watching.child.kill("SIGINT");
   assert.equal((await watching.ended).code, 130);
 });
