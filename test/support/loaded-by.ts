@@ -14,19 +14,11 @@ export interface Loaded {
  * @param entries paths from the root of the checkout
  */
 export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
-  const chunks = await bundle(entries);
-  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
-  const loaded = new Set<OutputChunk>();
-  const visit = (chunk: OutputChunk | undefined) => {
-    if (chunk === undefined || loaded.has(chunk)) return;
-    loaded.add(chunk);
-    for (const name of chunk.imports) visit(byName.get(name));
-  };
-  for (const chunk of chunks) if (chunk.isEntry) visit(chunk);
+  const loaded = reachedFrom(await bundle(entries), (chunk) => chunk.imports);
   return {
-    inputs: inputsOf([...loaded]),
-    files: loaded.size,
-    bytes: [...loaded].reduce((sum, { code }) => sum + Buffer.byteLength(code), 0),
+    inputs: inputsOf(loaded),
+    files: loaded.length,
+    bytes: loaded.reduce((sum, { code }) => sum + Buffer.byteLength(code), 0),
   };
 }
 
@@ -36,15 +28,24 @@ export async function loadedBy(entries: readonly string[]): Promise<Loaded> {
  */
 export async function bundledInCli(except: string): Promise<ReadonlySet<string>> {
   const chunks = await bundle(["src/cli.ts"]);
+  const counted = chunks.filter((chunk) => !inputsOf([chunk]).has(except));
+  return inputsOf(reachedFrom(counted, (chunk) => [...chunk.imports, ...chunk.dynamicImports]));
+}
+
+/** The chunks that the entries among them lead to, by the names that `next` gives. */
+function reachedFrom(
+  chunks: readonly OutputChunk[],
+  next: (chunk: OutputChunk) => readonly string[],
+): readonly OutputChunk[] {
   const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
   const reached = new Set<OutputChunk>();
   const visit = (chunk: OutputChunk | undefined) => {
-    if (chunk === undefined || reached.has(chunk) || inputsOf([chunk]).has(except)) return;
+    if (chunk === undefined || reached.has(chunk)) return;
     reached.add(chunk);
-    for (const name of [...chunk.imports, ...chunk.dynamicImports]) visit(byName.get(name));
+    for (const name of next(chunk)) visit(byName.get(name));
   };
   for (const chunk of chunks) if (chunk.isEntry) visit(chunk);
-  return inputsOf([...reached]);
+  return [...reached];
 }
 
 async function bundle(entries: readonly string[]): Promise<readonly OutputChunk[]> {

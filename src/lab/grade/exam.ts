@@ -93,6 +93,12 @@ export class Exam implements AsyncDisposable {
     this.onVerdict(verdict);
   }
 
+  /** Skips requirements that need a placeholder which the agent's command line does not have. */
+  skipWithout(placeholder: string, ids: readonly string[]): void {
+    if (this.uses(placeholder)) return;
+    for (const id of ids) this.judge(id, "skipped", `the command line has no {${placeholder}}`);
+  }
+
   /** All that has no verdict yet fails for this reason. */
   failRest(why: string): void {
     for (const { id } of this.level.requirements) this.judge(id, "failed", why);

@@ -102,12 +102,12 @@ export const JOINS_LEVEL: Level = {
     },
   ],
   async examine(exam) {
-    skipLacking(exam, "bootstrap", ["bootstrap", "rotation"]);
-    skipLacking(exam, "manifests", ["static-pod", "mirror-pod", "mirror-quiet"]);
+    exam.skipWithout("bootstrap", ["bootstrap", "rotation"]);
+    exam.skipWithout("manifests", ["static-pod", "mirror-pod", "mirror-quiet"]);
     await untilNodeReady(exam);
     const readyMs = exam.now;
     const hasFolder = exam.uses("manifests");
-    if (hasFolder) await writeFileAtomic(manifestPath(exam), stringify(staticPod()));
+    if (hasFolder) await writeFileAtomic(manifestPath(exam), stringify(podManifest(STATIC, {})));
     await createPod(exam, "talks", { command: ["sh", "-c", `echo '${LINE}'; ${WAITS[2]}`] });
     await examineServer(exam);
     if (exam.uses("bootstrap")) examineBootstrap(exam);
@@ -116,16 +116,6 @@ export const JOINS_LEVEL: Level = {
     if (hasFolder) await examineRemoval(exam);
   },
 };
-
-function skipLacking(exam: Exam, placeholder: string, ids: readonly string[]): void {
-  if (exam.uses(placeholder)) return;
-  for (const id of ids) exam.judge(id, "skipped", `the command line has no {${placeholder}}`);
-}
-
-function staticPod(): object {
-  const { metadata, ...rest } = podManifest(STATIC, {});
-  return { ...rest, metadata };
-}
 
 function manifestPath({ place }: Exam): string {
   return join(place.values["manifests"] ?? "", `${STATIC}.yaml`);

@@ -92,16 +92,15 @@ export const OUTAGES_LEVEL: Level = {
     if (exam.uses("cri")) {
       await examineDisk(exam);
       await examineRuntime(exam);
-    } else
-      for (const id of ["storage-limit", "runtime-away"]) exam.judge(id, "skipped", "the command line has no {cri}");
+    } else exam.skipWithout("cri", ["storage-limit", "runtime-away"]);
   },
 };
 
 async function examineRestart(exam: Exam): Promise<void> {
   const before = mainStatus(await readPod(exam, "stays"))?.containerID;
   const hasRun = before !== undefined && startsOf(exam, "stays").length > 0;
-  if (!exam.uses("cri")) exam.judge("adopts-containers", "skipped", "the command line has no {cri}");
-  else if (!hasRun) exam.judge("adopts-containers", "skipped", "not examined: pod stays never ran in the runtime");
+  exam.skipWithout("cri", ["adopts-containers"]);
+  if (!hasRun) exam.judge("adopts-containers", "skipped", "not examined: pod stays never ran in the runtime");
   await exam.restartAgent();
   const fromMs = exam.now;
   await exam.until(BACK_MS, () => exam.requests({ resource: "leases", fromMs, isAccepted: true })[0]);
