@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
-import { afterEach, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import type { Fact } from "../../../src/trace/events.js";
 import { Trace } from "../../../src/trace/trace.js";
 import { factLine } from "../../../src/trace/ui/facts.js";
@@ -128,7 +128,7 @@ browserSuite([], "the page of a running command", (suite) => {
     await lab.getByRole("button").first().focus();
     await page.keyboard.press("Enter");
     await lab.getByRole("toolbar").getByRole("button").first().click();
-    assert.deepEqual(pressed, ["1", "Escape", "1", "n"]);
+    await expect.poll(() => pressed, { timeout: 20_000 }).toEqual(["1", "Escape", "1", "n"]);
     assert.deepEqual(complaints, []);
   });
 

@@ -1,4 +1,3 @@
-import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
 import type { ControlServer } from "../../../cluster/runtime/control/http.js";
 import type { HostedRuntime } from "../../../cluster/runtime/host/host.js";
@@ -18,7 +17,7 @@ import { TerminalSink } from "../../../trace/terminal/terminal-sink.js";
 import type { Trace } from "../../../trace/trace.js";
 import { traceOfNode } from "../../../trace/view.js";
 import { ChildAbort } from "../../../util/async/abort.js";
-import { type Clock, SystemClock } from "../../../util/clock.js";
+import type { Clock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { isAbortError, messageOf } from "../../../util/errors.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
@@ -28,6 +27,7 @@ import { type Random, randomOf } from "../../../util/random.js";
 import type { LabDefinition } from "../format/schema.js";
 import type { Values } from "../format/variables.js";
 import type { LabFacts } from "./facts.js";
+import { KubeletLog } from "./kubelet-log.js";
 import { NodeLink } from "./node-link.js";
 import type { CommandResult } from "./runner.js";
 
@@ -56,8 +56,6 @@ interface Session {
 
 /** The last characters to keep of each node's trace, which grows quickly on a fast clock. */
 const MAX_TOLD = 4_000_000;
-/** Lines of a log that come within this time are written together, in ms. */
-const LOG_MS = 50;
 
 /** The nodes of a lab's cluster. Each has its own runtime, and its kubelet can be stopped and started. */
 export class LabNodes implements AsyncDisposable {
@@ -153,7 +151,7 @@ export class LabMachine {
     readonly options: LabNodesOptions,
     readonly runtime: HostedRuntime,
     readonly control: ControlServer,
-    readonly log: WriteStream,
+    readonly log: KubeletLog,
     readonly link: NodeLink | undefined,
   ) {}
 
@@ -176,9 +174,7 @@ export class LabMachine {
     const settings = { rootDir, ...node, traceLevel: 2, pullMs, network, ...defined({ seed }) } as const;
     const runtime = await startRuntime({ clock, trace, ...settings });
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
-    const log = createWriteStream(join(folder, "kubelet.log"), { flags: "a" });
-    // The lab's folder may be removed before the last write.
-    log.on("error", () => {});
+    const log = new KubeletLog(join(folder, "kubelet.log"));
     const link = options.settings.link ? await NodeLink.open(options.target.admin.server) : undefined;
     return new LabMachine(session, name, options, runtime, control, log, link);
   }
@@ -285,7 +281,7 @@ export class LabMachine {
     await this.link?.[Symbol.asyncDispose]();
     await this.control.close();
     await this.runtime.close();
-    await new Promise<void>((resolve) => this.log.end(resolve));
+    this.log.close();
   }
 
   #openTrace(): Trace {
@@ -304,11 +300,6 @@ export class LabMachine {
 
   #write(text: string): void {
     this.told = this.told.length > MAX_TOLD ? this.told.slice(-MAX_TOLD / 2) + text : this.told + text;
-    // Each write is a system call, and a fast clock has many lines.
-    if (this.log.writableCorked === 0) {
-      this.log.cork();
-      new SystemClock().timer(LOG_MS, () => this.log.uncork());
-    }
     this.log.write(text);
   }
 }
