@@ -11,6 +11,7 @@ async function sees(page: Page, words: string, text: string): Promise<void> {
   await page.getByRole("option", { name: text }).first().waitFor();
 }
 
+const HANGS = /^● a relist began [1-9]\d*\.\d s ago and waits for the runtime$/;
 const keyOf = (page: Page, name: string) =>
   page.getByRole("toolbar", { name: "Keys of the window" }).getByRole("button", { name });
 
@@ -38,14 +39,25 @@ browserSuite([], "a running command as a live page (--ui)", (suite) => {
   });
 
   test("pleg: a key's story comes with the key, and a relist that hangs is shown while it hangs", async () => {
-    const { command, url } = await suite.startLive("pleg", "-v", "2");
-    // The second relist changes nothing, and is a fact, too: from then on silence is a relist that waits.
-    await command.says(/(ListContainers[\s\S]*){3}/);
+    const { url } = await suite.startLive("pleg");
     const { page } = await suite.open(url, { width: 1400, height: 900 });
     await page.getByRole("region", { name: "PLEG", exact: true }).getByText("healthy: after 180 s").waitFor();
     await keyOf(page, "h lists hang").click();
     await page.getByRole("region", { name: "Step", exact: true }).getByText("lets lists hang, or not").waitFor();
-    await page.getByText(/^● a relist began [2-9]\.\d s ago and waits for the runtime$/).waitFor();
+    await page.getByText(HANGS).waitFor();
+  });
+
+  test("pleg --http: a page without calls shows a relist that hangs, and the relists that changed nothing", async () => {
+    const { url } = await suite.start("pleg");
+    const { page } = await suite.open(url, { width: 1400, height: 900 });
+    await page.getByText("relists", { exact: true }).waitFor();
+    await page
+      .getByRole("row", { name: /^relists \d{1,2}$/ })
+      .filter({ hasText: /[3-9]$/ })
+      .waitFor();
+    await page.getByText(/^✓ last relist [01]\.\d s ago$/).waitFor();
+    await keyOf(page, "h lists hang").click();
+    await page.getByText(HANGS).waitFor();
   });
 
   test("pod-worker: a page that is opened late has the whole run, what a key causes, and the end", async () => {

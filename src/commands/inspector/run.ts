@@ -137,6 +137,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
         tables: async () => withoutDoubles([status(), ...(await kubeletTables(inspector))]),
         keys: () => keys.buttons,
         future: futureOf(clock, target.kind),
+        relist: () => parts.pleg.times,
         press: (key) => keys.press(key, context.signal),
       };
       const loops: Loop[] = [

@@ -194,6 +194,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
       tables: async () => [pods(), ...(await kubeletTables({ parts, runtime }))],
       keys: () => keys.buttons,
       future: futureOf(clock, target?.kind),
+      relist: () => parts.pleg.times,
       press: (key) => keys.press(key, context.signal),
     });
     const { stdin } = context.streams;

@@ -14,7 +14,8 @@ export function plegWindow(pleg: Pleg, lab: LabRuntime | undefined, keys: LabKey
     const note = [healthText(pleg), ...(lab?.faults() ?? [])].join("; ");
     return [{ ...records, note }, podCache(pleg), counts(pleg)];
   };
-  return keys === undefined ? { tables } : { tables, keys: () => keys.buttons, press: (key) => keys.press(key) };
+  const state = { tables, relist: () => pleg.generic.times };
+  return keys === undefined ? state : { ...state, keys: () => keys.buttons, press: (key) => keys.press(key) };
 }
 
 function podCache(pleg: Pleg): StatusTable {

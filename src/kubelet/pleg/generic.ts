@@ -5,12 +5,13 @@ import { inParallel } from "../../util/async/concurrency.js";
 import { Mutex } from "../../util/async/mutex.js";
 import { Waker } from "../../util/async/waker.js";
 import type { Clock } from "../../util/clock.js";
+import { defined } from "../../util/defined.js";
 import { isOwnBug } from "../../util/errors.js";
 import type { PodCache } from "../container/cache.js";
 import type { Pod, PodStatus, Runtime } from "../container/runtime.js";
 import type { KubeletMetrics } from "../metrics/kubelet-metrics.js";
 import { computeEvents, type generateEvents, isSent, type PodLifecycleEvent } from "./events.js";
-import { causeOf, type PendingCall, type PlegHealth, type RelistDuration } from "./health.js";
+import { causeOf, type PendingCall, type PlegHealth, type RelistDuration, type RelistTimes } from "./health.js";
 import { updateRelistMetrics } from "./relist-metrics.js";
 import { type ChangedPod, type Inspection, RelistObserver } from "./relist-observer.js";
 
@@ -58,6 +59,8 @@ export class GenericPleg {
   #askedBy: string | undefined;
   #podsToReinspect = new Map<string, Pod>();
   #relistTimeMs: number | undefined;
+  /** the start of the relist that is under way */
+  #beganMs: number | undefined;
   #lastError: unknown;
   #duration: RelistDuration;
 
@@ -92,6 +95,11 @@ export class GenericPleg {
   update(duration: RelistDuration): void {
     this.#duration = duration;
     this.#waker.wake();
+  }
+
+  /** Its relists at this moment. */
+  get times(): RelistTimes {
+    return defined({ nowMs: this.deps.clock.now(), lastMs: this.#relistTimeMs, beganMs: this.#beganMs });
   }
 
   /** Healthy while the last successful relist began within the threshold. Mirrors Healthy. */
@@ -160,9 +168,11 @@ export class GenericPleg {
     if (this.#relistTimeMs !== undefined) {
       metrics?.observe("kubelet_pleg_relist_interval_seconds", startMs - this.#relistTimeMs);
     }
+    this.#beganMs = startMs;
     try {
       return await this.#relist(startMs, signal);
     } finally {
+      this.#beganMs = undefined;
       metrics?.observe("kubelet_pleg_relist_duration_seconds", clock.now() - startMs);
     }
   }

@@ -18,6 +18,15 @@ export interface RelistDuration {
   readonly relistThresholdMs: number;
 }
 
+/** Relists as seen from outside. Unix ms. */
+export interface RelistTimes {
+  readonly nowMs: number;
+  /** the start of the last one that succeeded */
+  readonly lastMs?: number;
+  /** the start of the one that is under way */
+  readonly beganMs?: number;
+}
+
 /** Mirrors genericPlegRelistPeriod and genericPlegRelistThreshold in pkg/kubelet/kubelet.go. */
 export function genericRelistDuration(kubeVersion: string, relistPeriodMs?: number): RelistDuration {
   return {

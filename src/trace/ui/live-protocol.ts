@@ -32,6 +32,16 @@ export interface LiveEvents {
 export interface LiveState {
   readonly tables: readonly StateTable[];
   readonly future?: LiveFuture;
+  readonly relist?: LiveRelist;
+}
+
+/** The relists of the command's kubelet, which makes facts of them only when they end. Unix ms on its clock. */
+export interface LiveRelist {
+  readonly nowMs: number;
+  /** the start of the last one that succeeded */
+  readonly lastMs?: number;
+  /** the start of the one that is under way */
+  readonly beganMs?: number;
 }
 
 /** Who waits for what on the command's clock, the next one first. */

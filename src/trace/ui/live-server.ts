@@ -12,7 +12,7 @@ import { FactHistory } from "./fact-history.js";
 import { factLine } from "./facts.js";
 import { LiveClient, message } from "./live-client.js";
 import { type LiveAccess, type LiveEndpoints, LiveExchange } from "./live-exchange.js";
-import type { LabView, LiveFuture, LiveKey, StateTable } from "./live-protocol.js";
+import type { LabView, LiveFuture, LiveKey, LiveRelist, StateTable } from "./live-protocol.js";
 
 /** The tables that a command shows on its live page, and the keys that a reader can press there. */
 export interface LiveWindow {
@@ -20,6 +20,7 @@ export interface LiveWindow {
   readonly keys?: () => readonly LiveKey[];
   /** default: the command's clock cannot be held */
   readonly future?: (() => LiveFuture) | undefined;
+  readonly relist?: () => LiveRelist;
   readonly lab?: () => LabView;
   /** performs the key as the terminal does; reports the result, or the reason for a failure, as a fact */
   readonly press?: (key: string) => Promise<void>;
@@ -193,7 +194,7 @@ export class LiveServer implements TraceSink, LiveAccess, AsyncDisposable {
       const tables = (await window?.tables()) ?? [];
       this.#latest.state = message("state", {
         tables: tables.map(bounded),
-        ...defined({ future: window?.future?.() }),
+        ...defined({ future: window?.future?.(), relist: window?.relist?.() }),
       });
       this.#latest.keys = message("keys", window?.keys?.() ?? []);
       // The text of a lab that is over stays.

@@ -1,7 +1,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { TraceEvent } from "../../events.js";
 import type { EmbeddedFact } from "../facts.js";
-import type { LiveKey } from "../live-protocol.js";
+import type { LiveKey, LiveRelist } from "../live-protocol.js";
 import type { Chapter } from "./chapters/chapter.js";
 import { Moment } from "./chapters/moment.js";
 import { CHAPTERS } from "./chapters/registry.js";
@@ -99,6 +99,8 @@ export class PageState {
   readonly isFollowing = signal(false);
   /** the time of a running command's clock, Unix ms; undefined: it shows none */
   readonly clockMs = signal<number | undefined>(undefined);
+  /** of the running command's kubelet, if it has one */
+  readonly relist = signal<LiveRelist | undefined>(undefined);
   /** what has just happened, for the dots of the picture */
   readonly happened = signal<readonly Step[]>([]);
   /** the first and the last row in view: indexes into `rows` */

@@ -1,4 +1,5 @@
 import type { TraceEvent } from "../../../events.js";
+import type { LiveRelist } from "../../live-protocol.js";
 import type { Cluster } from "../picture/cluster.js";
 
 /** How a part is drawn: it happened, it is where things stand, it has not happened, it failed, it is gone. */
@@ -51,8 +52,8 @@ export interface At {
   readonly ever: Cluster;
   /** the fact that is selected, or the last one before it that is about the chapter; undefined: after all */
   readonly event: TraceEvent | undefined;
-  /** the present of a running command, in which the time passes also without a fact; default: it is not */
-  readonly isLive?: boolean;
+  /** at the present of a running command: its kubelet's relists, of which facts know less */
+  readonly relist?: LiveRelist | undefined;
 }
 
 /** A chapter and its two pure functions: facts become a small model, and a model becomes a picture. */

@@ -18,9 +18,9 @@ export function ChapterPanel({ state }: { readonly state: PageState }) {
     field.scrollTop = Math.max(0, field.scrollTop + hiddenPx);
   });
   if (shown === undefined) return null;
-  const liveMs = after === undefined ? state.clockMs.value : undefined;
-  const nowMs = after?.event.atMs ?? Math.max(state.story.endMs, liveMs ?? 0);
-  const at = { nowMs, cluster: scene.cluster, ever, event: state.shownFact.value, isLive: liveMs !== undefined };
+  const nowMs = after?.event.atMs ?? Math.max(state.story.endMs, state.clockMs.value ?? 0);
+  const relist = after === undefined ? state.relist.value : undefined;
+  const at = { nowMs, cluster: scene.cluster, ever, event: state.shownFact.value, relist };
   const nothing: Block = { kind: "line", text: say("Nothing of this chapter has happened yet."), tone: "ahead" };
   const whole = now.models.get(shown);
   const blocks = whole === undefined ? [nothing] : shown.draw(scene.models.get(shown), whole, at);

@@ -1,4 +1,5 @@
 import { LIFECYCLE } from "../../../story/reasons.js";
+import type { LiveRelist } from "../../live-protocol.js";
 import { say } from "../language.js";
 import { isRelist } from "../words.js";
 import { type Block, type Chapter, funcIn, type Row } from "./chapter.js";
@@ -13,17 +14,12 @@ interface Relists {
   readonly thresholdMs?: number;
   /** the relist has compared its lists, and not yet reported what changed */
   readonly isComparing?: boolean;
-  /** the rest between two relists */
-  readonly periodMs?: number;
   /** the end of the last one that failed */
   readonly failedMs?: number;
-  /** relists without a change are facts, too: then silence is a relist that waits */
-  readonly hasAll?: boolean;
 }
 
-/** A live page hears of a call when it is answered: a relist that is late by more than this waits for the runtime. */
+/** Each relist waits for the runtime for some milliseconds. */
 const LATE_MS = 1000;
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 };
 
 /** The most containers that fit, besides those about which PLEG errs. */
 const MAX_ROWS = 12;
@@ -38,15 +34,12 @@ export const pleg: Chapter<Relists> = {
   read(model, event, bodies = "") {
     const isComparing = event.kind === "step" && funcIn(event, "pkg/kubelet/pleg/generic.go") === "relist";
     if (isComparing || (event.kind === "table" && isRelist(event))) {
-      const hasAll = model?.hasAll === true || (!isComparing && event.level > 1);
-      return { ...model, lastMs: event.atMs, beganMs: undefined, isComparing, hasAll };
+      return { ...model, lastMs: event.atMs, beganMs: undefined, isComparing };
     }
     if (event.kind === "decision") {
       const threshold = event.constants?.find(({ name }) => /relistThreshold$/i.test(name))?.value;
       if (threshold === undefined) return model;
-      const [, count, unit = ""] = /(?:relist every|每) ([\d.]+) (ms|s|min)/.exec(event.what) ?? [];
-      const thresholdMs = Number.parseFloat(threshold) * (threshold.includes("min") ? 60_000 : 1000);
-      return { ...model, thresholdMs, periodMs: Number(count) * (UNITS[unit] ?? Number.NaN) };
+      return { ...model, thresholdMs: Number.parseFloat(threshold) * (threshold.includes("min") ? 60_000 : 1000) };
     }
     if (event.kind !== "rpc" || event.actor !== "kubelet" || event.method !== "ListPodSandbox") return model;
     // A relist lists all sandboxes first, because its time has come. Other lists have a cause, or a filter.
@@ -56,9 +49,11 @@ export const pleg: Chapter<Relists> = {
       ? { ...model, beganMs: event.atMs - event.durationMs, ...failed }
       : model;
   },
-  draw(now = {}, _, { nowMs, cluster, ever, isLive = false }) {
-    const { lastMs, thresholdMs, isComparing = false } = now;
-    const beganMs = beganOf(now, nowMs, isLive);
+  draw(now = {}, _, { nowMs, cluster, ever, relist }) {
+    const { thresholdMs, isComparing = false } = now;
+    // A quiet page has no fact of a relist that changed nothing, nor has any page one of a call without an answer.
+    const lastMs = relist === undefined ? now.lastMs : relist.lastMs;
+    const beganMs = relist === undefined ? beganOf(now, nowMs) : lateOf(relist);
     const ago = (ms: number) => ((nowMs - ms) / 1000).toFixed(1);
     const blocks: Block[] = [
       lastMs === undefined
@@ -94,10 +89,11 @@ export const pleg: Chapter<Relists> = {
   },
 };
 
-/** When the relist began that waits for the runtime; undefined: none waits. */
-function beganOf(relists: Relists, nowMs: number, isLive: boolean): number | undefined {
-  const { lastMs = 0, failedMs = 0, beganMs, periodMs, hasAll = false } = relists;
-  if (beganMs !== undefined && (failedMs < beganMs || nowMs < failedMs)) return beganMs;
-  const dueMs = Math.max(lastMs, failedMs) + (periodMs ?? Number.NaN);
-  return isLive && hasAll && nowMs - dueMs > LATE_MS ? dueMs : undefined;
+/** When the relist began that waits for the runtime, by the facts; undefined: none waits. */
+function beganOf({ failedMs = 0, beganMs }: Relists, nowMs: number): number | undefined {
+  return beganMs !== undefined && (failedMs < beganMs || nowMs < failedMs) ? beganMs : undefined;
+}
+
+function lateOf({ nowMs, beganMs = nowMs }: LiveRelist): number | undefined {
+  return nowMs - beganMs >= LATE_MS ? beganMs : undefined;
 }

@@ -65,11 +65,12 @@ export class Live {
       this.leftOut.value += (JSON.parse(data) as LiveEvents["left-out"]).count;
     });
     on("state", (data) => {
-      const { tables, future } = JSON.parse(data) as LiveEvents["state"];
+      const { tables, future, relist } = JSON.parse(data) as LiveEvents["state"];
       batch(() => {
         this.tables.value = tables;
         this.future.value = future;
-        this.state.clockMs.value = future?.nowMs;
+        this.state.clockMs.value = future?.nowMs ?? relist?.nowMs;
+        this.state.relist.value = relist;
       });
     });
     on("keys", (data) => {
