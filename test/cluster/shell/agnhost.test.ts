@@ -442,6 +442,112 @@ for (const [from, to, fields, want] of CONVERSIONS) {
   });
 }
 
+test("crd-conversion-webhook answers in the version of the review, and refuses other kinds", () => {
+  const request = { uid: "u", desiredAPIVersion: "stable.example.com/v2", objects: [] };
+  const answered = (apiVersion: string, kind = "ConversionReview") =>
+    convertReview(JSON.stringify({ kind, apiVersion, request }))?.["apiVersion"];
+  const [group, older] = ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"];
+  assert.deepEqual(
+    [answered(group), answered(older), answered("apiextensions.k8s.io/v2"), answered(group, "AdmissionReview")],
+    [group, older, undefined, undefined],
+  );
+});
+
+test("audit-proxy prints the events of an EventList", async () => {
+  const [proxy, client] = [agnhost("audit-proxy"), agnhost("fake-gitserver")];
+  const [output, errors] = [lab.output(proxy), lab.output(proxy, "stderr")];
+  await lab.settle();
+  const post = async (body: object) =>
+    (
+      await lab.sh(`curl -s -w '%{http_code}' -d '${JSON.stringify(body)}' http://${sandboxIp(proxy)}:8080`, client)
+    ).stdout.toString();
+  const list = {
+    kind: "EventList",
+    apiVersion: "audit.k8s.io/v1",
+    items: [{ level: "Metadata" }, { level: "Request" }],
+  };
+  assert.deepEqual([await post(list), await post({ ...list, apiVersion: "v1" })], ["200", "500"]);
+  const event = (level: string) => `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"${level}"}\n`;
+  assert.equal(output(), event("Metadata") + event("Request"));
+  assert.match(errors(), /failed decoding buf: \[1111011 [01 ]+\], apiVersion: audit\.k8s\.io\/v1\n$/);
+  assert.equal(await curl(proxy, client, "/info/refs?service=git-upload-pack", 8000), "I am a fake git server");
+});
+
+/** A pod that serves /whoami, and knows the addresses of itself and its node, unless other ones are given. */
+function masqueraded(podIp?: string): Container {
+  const sandbox = lab.sandbox();
+  const envs = [
+    { key: "POD_IP", value: podIp ?? sandbox.ip ?? "" },
+    { key: "NODE_IP", value: "10.0.0.9" },
+  ];
+  return lab.run({ image: { image: "agnhost" }, args: ["no-snat-test"], envs }, sandbox);
+}
+
+test("no-snat-test compares the addresses that other pods see; its proxy passes the answer on", async () => {
+  const [proxy, pod, other, wrong] = [
+    agnhost("no-snat-test-proxy"),
+    masqueraded(),
+    masqueraded(),
+    masqueraded("10.9.9.9"),
+  ];
+  await lab.settle();
+  const ask = (target: Container, ips: string) =>
+    curl(proxy, proxy, `/checknosnat?target=${sandboxIp(target)}:8080&ips=${ips}`, 31_235);
+  const whole = `${sandboxIp(other)}:8080`;
+  assert.equal((await curl(proxy, pod, "/whoami")).split(":")[0], sandboxIp(proxy));
+  assert.equal(await ask(pod, whole), "");
+  assert.match(
+    await ask(pod, "127.0.0.1:1"),
+    /^Get "http:\/\/127\.0\.0\.1:1\/whoami": dial tcp .* connection refused$/,
+  );
+  assert.match(await ask(wrong, whole), /^Returned ip "10\..*" != my Pod ip "10\.9\.9\.9" or my Node ip "10\.0\.0\.9"/);
+  assert.match(
+    await curl(pod, proxy, "/checknosnat?target=127.0.0.1:1&ips=", 31_235),
+    /^error querying ".*, err: Get /,
+  );
+  const without = agnhost("no-snat-test");
+  const output = lab.output(without, "stderr");
+  await lab.settle();
+  assert.equal(output(), "POD_IP env var was not present in the environment\n");
+});
+
+test("net closes a connection by half on the server, and waits on both sides", async () => {
+  const server = agnhost("net", "--serve=:8889");
+  await lab.settle();
+  const run = (options: object, runner = "nat-closewait-server") =>
+    lab.sh(`curl -s -d '${JSON.stringify(options)}' http://127.0.0.1:8889/run/${runner}`, server);
+  const answer = run({ LocalAddr: ":9999", PostFinTimeoutSeconds: 3 });
+  await untilTrue(() => lab.core.network.find(sandboxIp(server))?.ports.list().includes(9999) === true);
+  const options = { RemoteAddr: `${sandboxIp(server)}:9999`, TimeoutSeconds: 5, PostFinTimeoutSeconds: 1 };
+  const client = agnhost("net", "--runner=nat-closewait-client", `--options=${JSON.stringify(options)}`);
+  const output = lab.output(client);
+  await lab.settle();
+  await lab.clock.advance(3_000);
+  assert.equal(
+    (await answer).stdout.toString(),
+    `ok
+output:
+
+# closewait.go:75: Run &{:9999 3}
+# closewait.go:88: Server listening on :9999
+# closewait.go:96: Client connected
+# closewait.go:105: Server sent FIN, waiting 3 seconds
+# closewait.go:110: Done
+`,
+  );
+  assert.match(output(), /waiting 1 seconds\n# closewait\.go:195: Done\n$/);
+  assert.equal(stateOf(client), "exited (0, Completed)");
+  const problems = [await run({ LocalAddr: 1 }), await run({}, "none"), await run({ LocalAddr: "x" })];
+  assert.deepEqual(
+    problems.map(({ stdout }) => stdout.toString().split("\n")[0]),
+    [
+      "Error from runner: Invalid options JSON: json: cannot unmarshal number into Go struct field LocalAddr",
+      "Error from runner: Invalid runner: '<nil>', see --help",
+      "Error from runner: address x: missing port in address",
+    ],
+  );
+});
+
 test("webhooks without their files end with Go's words", async () => {
   for (const [args, want] of [
     [["webhook"], "open : no such file or directory"],

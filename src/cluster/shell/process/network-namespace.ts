@@ -66,7 +66,7 @@ export class NetworkNamespace {
     const connecting = this.#isInside(to.ip) ? this.accept(to, from, signal) : this.route.connect(from, to, signal);
     const connection = await connecting;
     const socket = { protocol: "tcp", local: from, peer: to, ...defined({ owner }) } as const;
-    return ownedConnection(connection, signal, this.ports.track(socket));
+    return { ...ownedConnection(connection, signal, this.ports.track(socket)), local: from };
   }
 
   /** Connects a client to a listener in this network. @throws NetError; the signal's reason */

@@ -2,6 +2,7 @@ import type { Program, Self } from "../../process/process.js";
 import { SIGHUP, SIGINT, SIGTERM } from "../../process/signals.js";
 import { complain, print } from "../console.js";
 import { untilSignal } from "../system.js";
+import { auditProxy } from "./audit-proxy.js";
 import { crdConversionWebhook } from "./crd-conversion-webhook.js";
 import { dialTcp, GoDialError } from "./dial.js";
 import { durationMs, type Flags, parseFlags } from "./flags.js";
@@ -10,28 +11,43 @@ import { grpcHealthChecking } from "./grpc-health-checking.js";
 import { guestbook } from "./guestbook.js";
 import { inClusterClient } from "./inclusterclient.js";
 import { mounttest } from "./mounttest.js";
+import { net } from "./net.js";
 import { netexec } from "./netexec.js";
+import { noSnatTest, noSnatTestProxy } from "./no-snat-test.js";
 import { testIssuerDiscovery } from "./openid-metadata.js";
-import { liveness, nettest, porter, portForwardTester, serveHostname, testWebserver } from "./servers.js";
+import {
+  fakeGitServer,
+  liveness,
+  nettest,
+  porter,
+  portForwardTester,
+  serveHostname,
+  testWebserver,
+} from "./servers.js";
 import { webhook } from "./webhook.js";
 
 type Subcommand = (self: Self, flags: Flags, args: readonly string[]) => Promise<number>;
 
 const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
+  "audit-proxy": auditProxy,
   connect,
   "crd-conversion-webhook": crdConversionWebhook,
   "dns-server-list": (self) => resolvConf(self, "nameserver"),
   "dns-suffix": (self) => resolvConf(self, "search"),
   "entrypoint-tester": entrypointTester,
   "etc-hosts": etcHosts,
+  "fake-gitserver": fakeGitServer,
   "grpc-health-checking": grpcHealthChecking,
   guestbook,
   inclusterclient: inClusterClient,
   liveness,
   "logs-generator": logsGenerator,
   mounttest,
+  net,
   netexec,
   nettest,
+  "no-snat-test": noSnatTest,
+  "no-snat-test-proxy": noSnatTestProxy,
   pause,
   porter,
   "port-forward-tester": portForwardTester,

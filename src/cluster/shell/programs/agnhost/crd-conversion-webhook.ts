@@ -6,6 +6,7 @@ import { bodyOf } from "./web.js";
 
 type Resource = Readonly<Record<string, unknown>>;
 
+const API_VERSIONS = new Set(["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"]);
 const V1 = "stable.example.com/v1";
 const V2 = "stable.example.com/v2";
 
@@ -31,6 +32,7 @@ export function convertReview(text: string): Resource | undefined {
   }
   if (!isRecord(review) || review["kind"] !== "ConversionReview" || !isRecord(review["request"])) return undefined;
   const { apiVersion, kind } = review;
+  if (!API_VERSIONS.has(String(apiVersion))) return undefined;
   const { uid, desiredAPIVersion, objects } = review["request"];
   const converted = (Array.isArray(objects) ? objects : []).map((one) => convert(one, String(desiredAPIVersion)));
   const problem = converted.find((one) => typeof one === "string");

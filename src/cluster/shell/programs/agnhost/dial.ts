@@ -69,11 +69,24 @@ interface Https {
   readonly token: string;
 }
 
-/** Fetches `http://host:port/path`. @throws Error with the text of Go's HTTP client; the signal's reason */
-export async function getHttp(self: Self, host: string, port: number, path: string, https?: Https): Promise<string> {
+interface RequestOptions {
+  readonly https?: Https;
+  /** sent with POST, as a form */
+  readonly form?: URLSearchParams;
+}
+
+/** Sends a request to `host:port/path`. @throws Error with the text of Go's HTTP client; the signal's reason */
+export async function sendRequest(
+  self: Self,
+  host: string,
+  port: number,
+  path: string,
+  { https, form }: RequestOptions = {},
+): Promise<{ readonly status: number; readonly body: string }> {
   using limit = deadline(self.machine.clock, REQUEST_TIMEOUT_MS, self.signal);
   const url = `http${https ? "s" : ""}://${host}:${port}/${path}`;
-  const failed = (why: string) => new Error(`Get ${JSON.stringify(url)}: ${why}`);
+  const method = form ? "POST" : "GET";
+  const failed = (why: string) => new Error(`${form ? "Post" : "Get"} ${JSON.stringify(url)}: ${why}`);
   try {
     const plain = duplexOf(await dialTcp(self, host, port, undefined), limit.signal);
     const stream = https ? await connectTls(plain, { host, ca: https.ca }, limit.signal) : plain;
@@ -81,13 +94,15 @@ export async function getHttp(self: Self, host: string, port: number, path: stri
       const headers: (readonly [string, string])[] = [["Host", `${host}:${port}`]];
       headers.push(["User-Agent", "Go-http-client/1.1"]);
       if (https) headers.push(["Authorization", `Bearer ${https.token}`]);
-      const response = await sendHttp(stream, { method: "GET", path: `/${path}`, headers }, limit.signal);
+      if (form) headers.push(["Content-Type", "application/x-www-form-urlencoded"]);
+      const body = form && { body: Buffer.from(String(form)) };
+      const response = await sendHttp(stream, { method, path: `/${path}`, headers, ...body }, limit.signal);
       const parts: Buffer[] = [];
       for await (const bytes of bodyOf(response, limit.signal)) {
         self.memory.hold(bytes.length);
         parts.push(bytes);
       }
-      return Buffer.concat(parts).toString();
+      return { status: response.statusCode ?? 0, body: Buffer.concat(parts).toString() };
     } finally {
       stream.destroy();
     }
@@ -98,6 +113,11 @@ export async function getHttp(self: Self, host: string, port: number, path: stri
     if (error instanceof HttpFailure) throw failed("EOF");
     throw error;
   }
+}
+
+/** The body of `http://host:port/path`, with any status. @throws as `sendRequest` */
+export async function getHttp(self: Self, host: string, port: number, path: string, https?: Https): Promise<string> {
+  return (await sendRequest(self, host, port, path, https && { https })).body;
 }
 
 /** Sends a datagram and awaits its answer for 5 s. @throws Error with netexec's text; the signal's reason */

@@ -25,6 +25,11 @@ export async function liveness(self: Self): Promise<number> {
   });
 }
 
+/** `fake-gitserver`: answers every request of `git clone` with one sentence. */
+export async function fakeGitServer(self: Self): Promise<number> {
+  return listenAndServe(self, 8000, ({ answer }) => answer(200, "I am a fake git server"));
+}
+
 /** `test-webserver`: serves the files of the container, as Go's http.FileServer does. */
 export async function testWebserver(self: Self, flags: Flags): Promise<number> {
   const { fs } = self.machine;
@@ -175,8 +180,7 @@ export async function portForwardTester(self: Self): Promise<number> {
   return 0;
 }
 
-/** Passes each connection to `accept`, and closes it when `accept` returns a promise that resolves. */
-/** @param accept if it returns a promise, the connection ends with it */
+/** Passes each connection to `accept`. @param accept if it returns a promise, the connection ends with it */
 function serveTcp(self: Self, port: number, accept: (connection: Connection) => Promise<void> | void): void {
   listenTcp(self, port, (connection) => {
     const release = () => {
