@@ -118,7 +118,7 @@ export async function runInspector(context: CliContext, plan: InspectorPlan): Pr
             ),
             networkFolder,
             ...defined({ cri: options.cri }),
-            ...(plan.hooks === undefined ? {} : { hooks: plan.hooks({ clock, trace: ofNode }) }),
+            hooks: { ...plan.hooks?.({ clock, trace: ofNode }), causeOfFile: (file) => fixture.causeOf(file) },
           },
         );
       // The kubelet's facts are the inspector's topic.

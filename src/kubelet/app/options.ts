@@ -61,6 +61,8 @@ export interface PodHooks {
   readonly getPhase?: typeof getPhase;
   /** in place of PLEG's own */
   readonly generateEvents?: typeof generateEvents;
+  /** the id of the fact that changed a manifest, which its file does not tell; asked once per change. Default: none is known */
+  readonly causeOfFile?: (path: string) => string | undefined;
 }
 
 /** What a kubelet is made from, besides its options. Mirrors Dependencies in pkg/kubelet/kubelet.go. */

@@ -26,6 +26,8 @@ export interface FileSourceDeps {
   readonly trace: Trace;
   /** default: inotify */
   readonly watch?: PathWatcher;
+  /** the id of the fact that changed a file; asked once per change. Default: none is known */
+  readonly causeOf?: (path: string) => string | undefined;
 }
 
 export interface FileSourceOptions {
@@ -113,13 +115,15 @@ export class FileSource {
 
   /** Mirrors startWatch and doWatch. */
   async #watchLoop(signal: AbortSignal): Promise<void> {
-    const { clock, trace, watch = watchPath } = this.deps;
+    const { clock, trace, watch = watchPath, causeOf } = this.deps;
     let backoffMs = FILE_WATCH_RETRY_MS;
     for (;;) {
       try {
         for await (const file of watch(this.#path, signal)) {
           backoffMs = FILE_WATCH_RETRY_MS;
-          await trace.origin("observed", () => this.consumeWatchEvent(file, signal));
+          const causedBy = causeOf?.(file);
+          const take = () => this.consumeWatchEvent(file, signal);
+          await (causedBy === undefined ? trace.origin("observed", take) : trace.because({ causedBy }, take));
         }
       } catch (error) {
         signal.throwIfAborted();

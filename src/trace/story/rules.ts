@@ -33,19 +33,11 @@ export const HOPS_RULE: StoryRule = {
  */
 export function keysRule(start: string): StoryRule {
   let phase: "before" | "start" | "keys" = "before";
-  /** until when the kubelet observes the manifest that the last key wrote, in one decision or more */
-  let expectedMs = 0;
-  const isExpected = (event: TraceEvent) => isObserved(event) && event.atMs <= expectedMs;
   return {
     begins: (event) => {
-      if (isExpected(event)) {
-        expectedMs = event.atMs + FOLLOWS_MS;
-        return undefined;
-      }
       const title = actionOf(event);
       if (title !== undefined) {
         phase = "keys";
-        expectedMs = event.kind === "step" && /manifest/.test(title) ? event.atMs + FOLLOWS_MS : 0;
         // Nothing need follow from a key.
         return { title, isAtOnce: true };
       }
@@ -53,7 +45,7 @@ export function keysRule(start: string): StoryRule {
       phase = "start";
       return { title: start };
     },
-    joins: (event) => isExpected(event) || (phase === "start" && event.actor === "kubelet"),
+    joins: (event) => phase === "start" && event.actor === "kubelet",
     roleOf: (event) => {
       if (phase === "start" && event.pod === undefined) return roleInStart(event);
       return event.kind === "decision" && event.level <= 1 ? "step" : roleInLife(event);
@@ -61,17 +53,10 @@ export function keysRule(start: string): StoryRule {
   };
 }
 
-/** A file is observed at once, by a watch. */
-const FOLLOWS_MS = 2000;
-
 /** What a key does, or what a kubelet observed. */
 function actionOf(event: TraceEvent): string | undefined {
   if (event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL) return event.title;
-  return isObserved(event) ? event.what : undefined;
-}
-
-function isObserved(event: TraceEvent): event is TraceEvent & { readonly kind: "decision" } {
-  return event.kind === "decision" && event.origin === "observed";
+  return event.kind === "decision" && event.origin === "observed" ? event.what : undefined;
 }
 
 /** In a window, how the node joined is no topic. */

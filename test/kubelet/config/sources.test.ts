@@ -198,6 +198,35 @@ describe("file", () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  test("run: a change of a file has the cause that is known of it; without one it was observed", async () => {
+    const clock = new FakeClock();
+    const { trace, events } = recordingTrace(clock);
+    const changes = new AsyncQueue<string>();
+    const { channel, updates } = recorded();
+    const path = join(folder, "a.yaml");
+    const causes = ["write", "removal"];
+    const watch: PathWatcher = (_, inner) => changes.iterate(inner);
+    const deps = { clock, trace, watch, causeOf: (file: string) => (file === path ? causes.shift() : "another") };
+    const stop = new AbortController();
+    const done = new FileSource(deps, { path: folder, nodeName: "n1" }, channel).run(stop.signal);
+    await untilTrue(() => updates.length === 1);
+    for (const count of [2, 4]) {
+      await writeFile(path, manifest("a"));
+      changes.push(path);
+      await untilTrue(() => updates.length === count);
+      await rm(path);
+      changes.push(path);
+      await untilTrue(() => updates.length === count + 1);
+    }
+    const gone = only(events, "decision").map(({ causedBy, origin }) => [causedBy, origin]);
+    expect(gone).toEqual([
+      ["removal", undefined],
+      [undefined, "observed"],
+    ]);
+    stop.abort();
+    await expect(done).rejects.toThrow();
+  });
+
   test("the file system's own watch tells of files that are made, replaced and removed", async () => {
     const clock = new SystemClock();
     const { trace } = recordingTrace(clock);

@@ -3,6 +3,7 @@ import { parseGoDuration } from "../../../staging/apimachinery/time.js";
 import { Informer } from "../../../staging/client-go/cache/informer.js";
 import { collectionPath, NODES, SERVICES } from "../../../staging/client-go/rest/paths.js";
 import { orAborted } from "../../../util/async/concurrency.js";
+import { defined } from "../../../util/defined.js";
 import { durationText } from "../../../util/release/fact.js";
 import { runApiserverSource } from "../../config/apiserver.js";
 import { FileSource } from "../../config/file.js";
@@ -48,14 +49,15 @@ export function newSources({ ctx, options, signal, deps }: Inputs, later: Later)
  * @returns loops, to be run until their signal aborts
  */
 export function podSources(kubelet: WithSources): ((signal: AbortSignal) => Promise<never>)[] {
-  const { ctx, podConfig, nodes } = kubelet;
+  const { ctx, podConfig, nodes, deps } = kubelet;
   const { nodeName } = kubelet.options;
   const { staticPodPath = "", staticPodURL: url = "", staticPodURLHeader = {} } = kubelet.config;
   const { fileCheckFrequency, httpCheckFrequency } = kubelet.config;
   const loops: ((signal: AbortSignal) => Promise<never>)[] = [];
   if (staticPodPath !== "") {
     const periodMs = parseGoDuration(fileCheckFrequency);
-    const source = new FileSource(ctx, { path: staticPodPath, nodeName, periodMs }, podConfig.channel("file"));
+    const fileDeps = { ...ctx, ...defined({ causeOf: deps.hooks?.causeOfFile }) };
+    const source = new FileSource(fileDeps, { path: staticPodPath, nodeName, periodMs }, podConfig.channel("file"));
     loops.push((signal) => source.run(signal));
   }
   if (url !== "") {
