@@ -52,6 +52,7 @@ export class SystemClock implements Clock {
   #startMs: number;
   #startMonotonicMs = performance.now();
   #isPaused = false;
+  #holdsDue = false;
   readonly #timers = new Set<WallTimer>();
   readonly #speedListeners = new Set<() => void>();
   readonly #followers = new Set<ClockFollower>();
@@ -84,7 +85,7 @@ export class SystemClock implements Clock {
   /** Wall-clock milliseconds until the time `untilMs` of this clock. */
   readonly #leftMs = (untilMs: number): number => {
     const ms = untilMs - this.#exactMs();
-    return this.#isPaused && ms > 0 ? Number.POSITIVE_INFINITY : ms / this.#speed;
+    return this.#isPaused && (ms > 0 || this.#holdsDue) ? Number.POSITIVE_INFINITY : ms / this.#speed;
   };
 
   /** Changes the speed. The time does not jump; sleepers wait for their remaining time at the new speed. */
@@ -92,12 +93,18 @@ export class SystemClock implements Clock {
     this.#continueFrom(this.#exactMs(), speed, this.#isPaused);
   }
 
-  /** The time stands still, on a whole millisecond, until `resume`. Waiting timers then cost nothing. */
-  pause(): void {
+  /**
+   * The time stands still, on a whole millisecond, until `resume`. Waiting timers then cost nothing.
+   * @param holdsDue a timer that is due waits until `stepTo` or `advanceTo` runs it, in its turn; default: it runs at once
+   */
+  pause(holdsDue = false): void {
+    if (this.#isPaused && holdsDue === this.#holdsDue) return;
     this.#continueFrom(this.now(), this.#speed, true);
+    this.#holdsDue = holdsDue;
   }
 
   resume(): void {
+    this.#holdsDue = false;
     this.#continueFrom(this.#exactMs(), this.#speed, false);
   }
 
@@ -128,7 +135,8 @@ export class SystemClock implements Clock {
     this.#isPaused = isPaused;
     const timers = [...this.#timers].sort((one, other) => one.untilMs - other.untilMs);
     const own = runs?.(undefined);
-    for (const timer of own === undefined ? timers : timers.slice(0, own === "first" ? 1 : 0)) timer.look();
+    const isDue = ({ untilMs }: WallTimer) => isPaused && untilMs <= clockMs;
+    for (const timer of own === undefined ? timers : timers.slice(0, own === "first" ? 1 : 0)) timer.look(isDue(timer));
     for (const listener of [...this.#speedListeners]) listener();
     for (const follower of this.#followers) {
       const part = runs?.(follower);

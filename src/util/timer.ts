@@ -64,13 +64,13 @@ export class WallTimer implements Timer {
     return { dueMs: Math.ceil(untilMs), waitMs, ...(wait === undefined ? {} : { wait }) };
   }
 
-  /** Runs the call if its time has come; otherwise waits for the rest. */
-  readonly look = (): void => {
+  /** Runs the call if its time has come; otherwise waits for the rest. @param isDue its clock, which stands still, has reached its time */
+  readonly look = (isDue = false): void => {
     clearTimeout(this.#handle);
     if (!this.all.has(this)) return;
     const ms = this.leftMs(this.untilMs);
     // setTimeout drops fractions of a millisecond, so it can fire early. A loop that counts ticks would count one twice.
-    if (ms > 0) this.#restart(ms);
+    if (ms > 0 && !isDue) this.#restart(ms);
     else {
       this.stop();
       this.options.onTime();
@@ -79,7 +79,7 @@ export class WallTimer implements Timer {
 
   #restart(ms: number): void {
     if (ms === Number.POSITIVE_INFINITY) return;
-    this.#handle = setTimeout(this.look, Math.min(Math.ceil(ms), MAX_TIMER_MS));
+    this.#handle = setTimeout(() => this.look(), Math.min(Math.ceil(ms), MAX_TIMER_MS));
   }
 
   stop(): void {

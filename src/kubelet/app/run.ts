@@ -138,6 +138,8 @@ export class KubeletRun {
   async #untilReady(patienceMs: number): Promise<boolean> {
     const { ctx, signal } = this.kubelet;
     const endMs = ctx.clock.now() + patienceMs;
+    // The answers of this moment come in first, so that simulations with one seed agree.
+    await ctx.clock.sleep(0, signal);
     while (this.problems().length > 0) {
       if (ctx.clock.now() >= endMs) return false;
       await ctx.clock.sleep(FAST_STATUS_PERIOD_MS, signal);

@@ -39,7 +39,7 @@ export async function runScenario(
   const open = new Disposables();
   // Times of objects have whole seconds: the same offset from the start makes them the same in each run.
   const clock = new SystemClock(1, new SystemClock().now() % 1000);
-  clock.pause();
+  clock.pause(true);
   let isOver = false;
   try {
     const { signal } = deps.context;

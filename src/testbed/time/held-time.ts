@@ -97,7 +97,7 @@ export class HeldTime {
    * @throws as the work
    */
   async during<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    this.clock.pause();
+    this.clock.pause(this.oneByOne);
     let isDone = false;
     const result = work().finally(() => {
       isDone = true;
@@ -124,7 +124,7 @@ export class HeldTime {
   /** @param isStop the timer after whose moment the time stops @param endMs the latest moment, unless infinite */
   async #move(signal: AbortSignal, isStop: (timer: PendingTimer) => boolean, endMs: number): Promise<Passed> {
     const { clock } = this;
-    clock.pause();
+    clock.pause(this.oneByOne);
     const startMs = clock.now();
     const ran: PendingTimer[] = [];
     let rounds = 0;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,6 +65,23 @@ test.each([
   clock.timer(10, () => seen.push("b"));
   await new HeldTime(clock, oneByOne).jump(10, signal);
   assert.deepEqual(seen, order);
+});
+
+test("one by one, a wait of no time comes after what is ready at its moment", async () => {
+  const { clock } = held();
+  const seen: string[] = [];
+  const time = new HeldTime(clock, true);
+  const work = time.during(async () => {
+    await clock.sleep(0);
+    seen.push("waited");
+    return "done";
+  }, signal);
+  for (let i = 1; i <= 20; i++) {
+    await stat(".");
+    seen.push(`ready ${i}`);
+  }
+  assert.equal(await work, "done");
+  assert.deepEqual(seen.at(-1), "waited");
 });
 
 test("of two processes, only the owner of the next timer runs one", async () => {

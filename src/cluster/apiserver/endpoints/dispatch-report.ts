@@ -1,6 +1,7 @@
 import type { WatchEvent } from "../../../staging/apimachinery/api/meta.js";
-import { versionOf } from "../../../trace/scope.js";
+import { runInScope, type Scope, versionOf } from "../../../trace/scope.js";
 import type { Trace } from "../../../trace/trace.js";
+import { defined } from "../../../util/defined.js";
 import { counted } from "../../../util/text/counted.js";
 import { STAGE_LEVEL } from "../registry/rest/stages.js";
 import type { StorageEvent } from "../storage/storage.js";
@@ -15,6 +16,8 @@ interface Dispatch {
   readonly watches: number;
   /** by the bytes that were sent: how many clients got them */
   readonly sent: Map<Buffer | string, number>;
+  /** of the write */
+  readonly scope?: Scope;
 }
 
 /**
@@ -30,7 +33,8 @@ export class DispatchReport {
   published(event: StorageEvent, watches: number): void {
     if (watches === 0 || !this.trace.wants(STAGE_LEVEL)) return;
     if (this.#dispatches.size === 0) setImmediate(() => this.#report());
-    this.#dispatches.set(event.revision, { event, watches, sent: new Map() });
+    const { scope } = this.trace.keepScope(defined({ causedBy: versionOf(event.object) }));
+    this.#dispatches.set(event.revision, { event, watches, sent: new Map(), ...defined({ scope }) });
   }
 
   /** An event was encoded for a client. Slow clients are too late for the report. */
@@ -43,12 +47,11 @@ export class DispatchReport {
   #report(): void {
     const dispatches = [...this.#dispatches.values()];
     this.#dispatches.clear();
-    for (const { event, watches, sent } of dispatches) {
+    for (const { event, watches, sent, scope } of dispatches) {
       const type = event.type === "delete" ? "DELETED" : event.previous === undefined ? "ADDED" : "MODIFIED";
       const prefix = resourcePrefixOf(event.key);
       const what = `event ${type} ${event.key} at revision ${event.revision}: ${counted(watches, "watch", "es")} of ${prefix}`;
-      const causedBy = versionOf(event.object);
-      this.trace.because({ causedBy }, () =>
+      runInScope(scope, () =>
         this.trace.emit(
           { kind: "decision", what, why: sentTo(sent), upstream: UPSTREAM },
           { actor: "apiserver", level: STAGE_LEVEL },
