@@ -176,18 +176,6 @@ export class SystemClock implements Clock {
     this.#continueFrom(nowMs, speed, isPaused, runs === undefined ? undefined : () => runs);
   }
 
-  /**
-   * The clock of a machine that is wrong by `offsetMs`, negative if it is late: at this clock's speed, also when that changes.
-   * It follows as long as this one is in use.
-   */
-  wrongBy(offsetMs: number): SystemClock {
-    const wrong = new SystemClock();
-    const follow = () => wrong.follow({ ...this.reading, clockMs: this.#exactMs() + offsetMs });
-    follow();
-    this.onSpeedChange(follow);
-    return wrong;
-  }
-
   sleep(ms: number, signal?: AbortSignal, wait?: Wait): Promise<void> {
     return sleepOn(this, ms, signal, wait);
   }

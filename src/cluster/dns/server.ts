@@ -5,6 +5,7 @@ import { ChildAbort } from "../../util/async/abort.js";
 import { messageOf } from "../../util/errors.js";
 import { answerQuestion, type DnsAnswer } from "./answer.js";
 import { WatchedCluster } from "./cluster-view.js";
+import type { DnsFaults } from "./dns-faults.js";
 import { decodeQuery, encodeReply, isQuery, MAX_TCP_BYTES } from "./message.js";
 import type { AnswerMessage } from "./sockets.js";
 
@@ -16,6 +17,8 @@ export interface DnsServerOptions {
   readonly config: RestConfig;
   /** `cluster.local` */
   readonly zone: string;
+  /** faults that meet its answers */
+  readonly faults?: DnsFaults;
 }
 
 /** A name server without sockets. */
@@ -30,7 +33,7 @@ export interface DnsServer extends AsyncDisposable {
  *
  * Mirrors CoreDNS with the Corefile that kubeadm writes.
  */
-export function startDnsServer(ctx: Ctx, { config, zone }: DnsServerOptions): DnsServer {
+export function startDnsServer(ctx: Ctx, { config, zone, faults }: DnsServerOptions): DnsServer {
   const stop = new AbortController();
   const { clock, random, trace } = ctx;
   const client = createClient(config, { ...ctx, actor: "dns", userAgent: "coredns" });
@@ -65,7 +68,15 @@ export function startDnsServer(ctx: Ctx, { config, zone }: DnsServerOptions): Dn
     const { question } = query;
     const serial = Math.floor(clock.now() / 1000);
     const hasCluster = await ready();
-    const reply = hasCluster ? answerQuestion({ view: cluster, zone, random, serial }, question) : NOT_READY;
+    const found = hasCluster ? answerQuestion({ view: cluster, zone, random, serial }, question) : NOT_READY;
+    const reply = faults === undefined ? found : await faults.meet(question.name, found, clock);
+    if (reply === undefined) {
+      trace.origin("client", () => {
+        const text = `chaos drops the query ${question.type} ${question.name}`;
+        trace.emit({ kind: "note", text }, { actor: "dns", level: 1 });
+      });
+      return undefined;
+    }
     trace.origin("client", () => {
       const what = `answer ${question.type} ${question.name} over ${transport.toUpperCase()}: ${summary(reply)}`;
       trace.emit({ kind: "decision", what, why: reply.why }, { actor: "dns", level: reply.answers.length > 0 ? 1 : 2 });

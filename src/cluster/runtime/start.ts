@@ -164,13 +164,15 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
   for (const image of options.images ?? []) core.images.add(parseReference(image));
   const containers = new Containers(core);
   const sandboxes = new Sandboxes(core, containers);
-  const faults = new Faults(clock);
+  const faults = new Faults(clock, (isReadonly) => {
+    core.disk.isReadonly = isReadonly;
+  });
   const streams = new Streams(core, containers, options.streamingAddress ?? DEFAULT_STREAMING_ADDRESS);
   const calls = runtimeCalls({ core, sandboxes, containers, streams, version: options.version ?? "0.1.0" });
   return {
     core,
     handlers: { runtime: disturbed(calls, faults), image: disturbed(imageCalls(core), faults) },
-    control: new CoreControl(core, sandboxes, containers, faults),
+    control: new CoreControl(core, sandboxes, containers, streams, faults),
     streams,
     stop: () => {
       core.changes.close();
@@ -192,13 +194,7 @@ function disturbed<H extends object>(handlers: H, faults: Faults): H {
   for (const [name, handler] of Object.entries(handlers) as [string, AnyHandler][]) {
     out[name] = (request, context) => {
       // Passed unchanged, because the call's signal is created on first use.
-      const waiting = faults.before(context);
-      if (waiting === undefined) return handler(request, context);
-      if (!context.rpc.isStream) return waiting.then(() => handler(request, context));
-      return (async function* () {
-        await waiting;
-        yield* handler(request, context) as AsyncIterable<unknown>;
-      })();
+      return faults.serve(context, request, () => handler(request, context));
     };
   }
   return out as H;

@@ -12,7 +12,7 @@ import { addExploreCommand } from "./explore.js";
 import { parseSeed } from "./seed.js";
 
 /** Of the names of faults and scenarios. */
-const NAME_COLUMNS = 28;
+const NAME_COLUMNS = 31;
 
 interface RunFlags {
   readonly seed?: number;

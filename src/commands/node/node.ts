@@ -17,6 +17,7 @@ import { untilAborted } from "../../util/async/concurrency.js";
 import { type Clock, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { isAbortError } from "../../util/errors.js";
+import { OffsetClock } from "../../util/offset-clock.js";
 import { pathFrom } from "../../util/os/paths.js";
 import { OLDEST_RELEASE, parseKubeletVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
@@ -223,7 +224,7 @@ async function runNode(context: CliContext, given: NodeCommandOptions): Promise<
 
 /** The kubelet and its runtime read the machine's clock; the trace keeps the cluster's. */
 function machineClock(clock: Clock, offsetMs = 0): Clock {
-  return offsetMs !== 0 && clock instanceof SystemClock ? clock.wrongBy(offsetMs) : clock;
+  return offsetMs === 0 ? clock : new OffsetClock(clock, offsetMs);
 }
 
 /**

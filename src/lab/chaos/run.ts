@@ -188,8 +188,8 @@ class Causes {
   ) {}
 
   start({ entry }: PlannedFault, name: string, args: InjectionArguments): void {
-    const { clock, facts, nodes, faults, apiServer } = this.stage;
-    const run = () => inject({ clock, nodes, faults, apiServer, setSpeed: async () => {} }, name, args, this.signal);
+    const { facts } = this.stage;
+    const run = () => inject({ ...this.stage, setSpeed: async () => {} }, name, args, this.signal);
     facts.injection(name, args, run).catch((error: unknown) => {
       const isMissed = error instanceof LabError && error.code === "USAGE";
       if (isMissed && this.onMissed !== undefined) this.onMissed(entry);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ServerFaults } from "../../cluster/apiserver/endpoints/faults/server-faults.js";
+import { DnsFaults } from "../../cluster/dns/dns-faults.js";
 import type { KubeletHooks } from "../../kubelet/app/kubelet.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
@@ -26,6 +27,7 @@ export interface Stage {
   readonly facts: LabFacts;
   readonly nodes: LabNodes;
   readonly faults: ServerFaults;
+  readonly dnsFaults: DnsFaults;
   /** undefined unless the scenario restarts it: its state is on disk, which takes longer */
   readonly apiServer: ApiServerPod | undefined;
   /** the administrator's; its requests are in no trace */
@@ -57,7 +59,8 @@ export async function openStage(
   const folder = await makeUniqueFolder(labFolderPrefix());
   open.defer(() => removeOwn(folder));
   const faults = new ServerFaults();
-  const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false, faults };
+  const dnsFaults = new DnsFaults();
+  const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false, faults, dnsFaults };
   const isRestarted = scenario.do.some(({ fault }) => fault === "apiserver-restart");
   const apiServer = isRestarted ? await ApiServerPod.open(settings, join(folder, "etcd")) : undefined;
   const plane = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
@@ -79,7 +82,7 @@ export async function openStage(
         close: nothing,
         [Symbol.asyncDispose]: nothing,
       },
-      settings: { verbosity: 1, pullMs: 400, kubeProxy: false, link: true },
+      settings: { verbosity: 1, pullMs: 400, kubeProxy: hasServices(scenario), link: true },
       runtimesHere: true,
       ...defined({ hooks }),
     },
@@ -95,5 +98,10 @@ export async function openStage(
     if (apiServer !== undefined) apiServer.onChange = (current) => guard.follow(current);
     for (const { name, runtime } of nodes.all) guard.followRuntime(name, runtime.control);
   }
-  return { clock, facts, nodes, faults, apiServer, client, guard };
+  return { clock, facts, nodes, faults, dnsFaults, apiServer, client, guard };
+}
+
+/** Whether pods use the addresses of Services, among them that of the name server. Without kube-proxy a cluster starts faster. */
+function hasServices({ objects, do: faults }: Scenario): boolean {
+  return objects.some(({ kind }) => kind === "Service") || faults.some(({ fault }) => fault === "dns-fault");
 }

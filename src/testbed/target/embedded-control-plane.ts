@@ -1,15 +1,19 @@
 import type { ControlPlane, ControlPlaneOptions } from "../../cluster/control-plane/control-plane.js";
+import type { DnsFaults } from "../../cluster/dns/dns-faults.js";
 import type { DnsServer } from "../../cluster/dns/server.js";
 import { type AnswerMessage, openDnsSockets } from "../../cluster/dns/sockets.js";
 import type { RestConfig } from "../../staging/client-go/rest/client.js";
 import type { Ctx } from "../../trace/ctx.js";
 import { Disposables } from "../../util/async/disposables.js";
+import { defined } from "../../util/defined.js";
 
 const CLUSTER_DOMAIN = "cluster.local";
 
 export interface EmbeddedOptions extends Omit<ControlPlaneOptions, "clusterDns"> {
   /** pods answer as `kube-dns` and query the name server; default: it answers itself */
   readonly dnsInPods?: boolean;
+  /** faults that meet the name server's answers */
+  readonly dnsFaults?: DnsFaults;
 }
 
 /**
@@ -28,7 +32,7 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
     const clusterDns = { udpPort, tcpPort, behindPods: options.dnsInPods === true };
     const controlPlane = await startControlPlane({ ...options, clusterDns });
     open.defer(() => controlPlane.close());
-    const dns = new FirstQueryServer(options, () => controlPlane.dnsCredentials());
+    const dns = new FirstQueryServer(options, options.dnsFaults, () => controlPlane.dnsCredentials());
     open.defer(() => dns.close());
     sockets.serve(dns.answer);
     const close = () => open.close();
@@ -46,6 +50,7 @@ class FirstQueryServer {
 
   constructor(
     readonly ctx: Ctx,
+    readonly faults: DnsFaults | undefined,
     readonly credentials: () => Promise<RestConfig>,
   ) {}
 
@@ -58,7 +63,8 @@ class FirstQueryServer {
   async #start(): Promise<DnsServer> {
     const { clock, random, trace } = this.ctx;
     const { startDnsServer } = await import("../../cluster/dns/server.js");
-    return startDnsServer({ clock, random, trace }, { config: await this.credentials(), zone: CLUSTER_DOMAIN });
+    const options = { zone: CLUSTER_DOMAIN, ...defined({ faults: this.faults }) };
+    return startDnsServer({ clock, random, trace }, { config: await this.credentials(), ...options });
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { type Answer, decode, encode, type Packet, streamEncode } from "dns-packet";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ControlPlane } from "../../../src/cluster/control-plane/control-plane.js";
+import { DnsFaults } from "../../../src/cluster/dns/dns-faults.js";
 import { openDnsSockets } from "../../../src/cluster/dns/sockets.js";
 import type { KubeClient } from "../../../src/staging/client-go/rest/client.js";
 import { createClient } from "../../../src/staging/client-go/rest/create-client.js";
@@ -19,6 +20,7 @@ const SERVICES = "/api/v1/namespaces/default/services";
 
 const clock = new FakeClock();
 const facts: TraceEvent[] = [];
+const faults = new DnsFaults();
 let controlPlane: ControlPlane;
 let client: KubeClient;
 let udpPort = 0;
@@ -35,6 +37,7 @@ beforeAll(async () => {
     trace,
     kubeVersion: "1.25",
     withoutControllers: ["*"],
+    dnsFaults: faults,
   });
   client = createClient(controlPlane.admin, { clock, random, trace: new Trace(clock), actor: "user" });
   const path = "/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices/kube-dns";
@@ -100,6 +103,30 @@ test("a resolver asks for services, and the name server starts with the first qu
     why: "service default/web has the cluster IP 10.96.0.77",
     origin: "client",
   });
+});
+
+test("faults: wrong answers for some names, late or none, until they are taken back", async () => {
+  await create(SERVICES, service("broken", { clusterIP: "10.96.0.80" }));
+  await seen("default/broken");
+  const ask = () => resolver.resolve4("broken.default.svc.cluster.local");
+  faults.set("broken", { how: "not-found" });
+  await expect(ask()).rejects.toMatchObject({ code: "ENOTFOUND" });
+  expect(await resolver.resolve4("kubernetes.default.svc.cluster.local")).toEqual(["10.96.0.1"]);
+  faults.set("broken", { how: "fails" });
+  await expect(ask()).rejects.toMatchObject({ code: "ESERVFAIL" });
+  faults.set("broken", { how: "wrong-address" });
+  expect(await ask()).toEqual(["10.96.255.254"]);
+  faults.set("broken", { how: "drops" });
+  const impatient = new Resolver({ timeout: 50, tries: 1 });
+  impatient.setServers([`127.0.0.1:${udpPort}`]);
+  await expect(impatient.resolve4("broken.default.svc.cluster.local")).rejects.toMatchObject({ code: "ETIMEOUT" });
+  faults.set("broken", { delayMs: 2_000 });
+  const late = ask();
+  await untilTrue(() => clock.sleeping > 0);
+  await clock.advance(2_000);
+  expect(await late).toEqual(["10.96.0.80"]);
+  faults.set("broken", undefined);
+  expect(await ask()).toEqual(["10.96.0.80"]);
 });
 
 test("it follows changes, as a service account with no other rights", async () => {

@@ -93,6 +93,95 @@ test("* disturbs all calls, also streams; unknown rpcs are refused", async () =>
   assert.throws(() => runtime.control.setFault("NoSuchRpc", undefined), { code: "USAGE" });
 });
 
+const containers = async () => {
+  const answer = await list();
+  return answer.outcome === "ok" ? answer.value.containers.length : answer.text;
+};
+const POD = {
+  name: "web",
+  namespace: "default",
+  uid: "u1",
+  containers: [{ name: "main", image: "busybox", command: ["sh", "-c", "trap '' TERM; while :; do sleep 1000; done"] }],
+};
+
+test("wrong answers: empty, and stale until the fault is taken back", async () => {
+  runtime.control.runPod(POD);
+  assert.equal(await containers(), 1);
+  runtime.control.setFault("ListContainers", { answer: "empty", count: 1 });
+  assert.equal(await containers(), 0);
+  assert.equal(await containers(), 1);
+  runtime.control.setFault("ListContainers", { answer: "stale" });
+  assert.equal(await containers(), 1);
+  runtime.control.runPod({ ...POD, name: "other", uid: "u2" });
+  assert.equal(await containers(), 1);
+  runtime.control.setFault("ListContainers", undefined);
+  assert.equal(await containers(), 2);
+});
+
+test("an empty answer to a call that acts: nothing is done", async () => {
+  const { sandboxId } = runtime.control.runPod(POD);
+  runtime.control.setFault("StopPodSandbox", { answer: "empty" });
+  const stopped = await cri.call(RUNTIME_SERVICE.stopPodSandbox, { podSandboxId: sandboxId }, {});
+  assert.equal(stopped.outcome, "ok");
+  assert.equal(runtime.control.snapshot().sandboxes[0]?.state, "ready");
+});
+
+test("the runtime's process ends: running calls and events break, containers live on", async () => {
+  const { containerIds } = runtime.control.runPod(POD);
+  const [containerId = ""] = containerIds;
+  assert.equal(await version(), "ok");
+  const stopping = cri.call(RUNTIME_SERVICE.stopContainer, { containerId, timeout: 30n }, {});
+  const events = cri.stream(RUNTIME_SERVICE.getContainerEvents, {}, {})[Symbol.asyncIterator]();
+  const next = events.next();
+  await arrive();
+  runtime.control.setDown(true);
+  const broken = await stopping;
+  assert.match(broken.outcome === "ok" ? "" : broken.text, /code = Unavailable desc = error reading from server: EOF/);
+  assert.equal((await next).done, true);
+  assert.match(String(await containers()), /code = Unavailable desc = connection error: .*connection refused/);
+  await assert.rejects(async () => {
+    for await (const _event of cri.stream(RUNTIME_SERVICE.getContainerEvents, {}, {})) assert.fail("no event can come");
+  }, /connection refused/);
+  runtime.control.setDown(false);
+  assert.equal(await containers(), 1);
+  assert.equal(runtime.control.snapshot().sandboxes[0]?.containers[0]?.state, "running");
+});
+
+test("a read-only disk: calls that write fail, others do not; a slow one delays them", async () => {
+  const { sandboxId } = runtime.control.runPod(POD);
+  const remove = () => cri.call(RUNTIME_SERVICE.removePodSandbox, { podSandboxId: sandboxId }, {});
+  runtime.control.setDisk({ isReadonly: true });
+  const refused = await remove();
+  assert.match(refused.outcome === "ok" ? "" : refused.text, /code = Unknown desc = .*: read-only file system$/);
+  assert.equal(await containers(), 1);
+  runtime.control.setDisk({ delayMs: 5_000 });
+  let isDone = false;
+  const removing = remove().finally(() => {
+    isDone = true;
+  });
+  await arrive();
+  await clock.advance(4_999);
+  await arrive();
+  assert.equal(isDone, false);
+  assert.equal(await containers(), 1);
+  await clock.advance(1);
+  assert.equal((await removing).outcome, "ok");
+});
+
+test("events come twice, `count` times", async () => {
+  const events = cri.stream(RUNTIME_SERVICE.getContainerEvents, {}, {})[Symbol.asyncIterator]();
+  const first = events.next();
+  await arrive();
+  runtime.control.repeatEvents(1);
+  const { containerIds } = runtime.control.runPod(POD);
+  const kinds: unknown[] = [(await first).value?.containerEventType];
+  for (let i = 0; i < 4; i++) kinds.push((await events.next()).value?.containerEventType);
+  const [id = ""] = containerIds;
+  assert.ok(id !== "");
+  // The sandbox's creation twice, then its start, and the container's two events once.
+  assert.deepEqual(kinds, [0, 0, 1, 0, 1]);
+});
+
 test("closing the runtime ends hanging calls, and removes its socket", async () => {
   const { existsSync } = await import("node:fs");
   assert.equal(await version(), "ok");

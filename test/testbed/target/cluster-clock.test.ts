@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 
 test("a process that belongs to a cluster begins with the clock of that cluster", async () => {
   const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "kubelab-clock-")) };
-  const late = new SystemClock().wrongBy(-HOUR_MS);
+  const late = new SystemClock(1, HOUR_MS);
   await writeClusterState(env, {
     version: 1,
     name: "late",

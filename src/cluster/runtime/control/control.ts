@@ -1,9 +1,10 @@
 import type { RuleTable } from "../../netfilter/rules.js";
 import type { PullFault } from "../images/pull-fault.js";
+import type { NetworkCut } from "../network/network-cut.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { LoadSettings } from "../state/container-load.js";
 import type { ConditionType } from "../state/core.js";
-import type { Fault, RpcName } from "./faults.js";
+import type { DiskFault, Fault, RpcName } from "./faults.js";
 
 /** A pod that exists from the start, or that is added without the kubelet. */
 export interface PodSeed {
@@ -112,6 +113,14 @@ export interface RuntimeControl {
   clearFaults(): void;
   /** Drops container events: all of them until further notice (`true`), or the next ones (a number). */
   dropEvents(what: boolean | number): void;
+  /** Sends container events twice: all of them until further notice (`true`), or the next ones (a number). */
+  repeatEvents(what: boolean | number): void;
+  /** Makes the node's disk slow or read-only; an empty object mends it. */
+  setDisk(disk: DiskFault): void;
+  /** Ends the runtime's process, or starts it again: calls, streams and events break, containers live on. */
+  setDown(isDown: boolean): void;
+  /** Cuts or slows the network between this node's pods and other nodes; undefined mends it. */
+  setNetworkCut(cut: NetworkCut | undefined): void;
   /** Disconnects all listeners of container events; they can reconnect. */
   breakEventStreams(): void;
   /** Replaces the rules for the addresses of Services, as iptables-restore does. */

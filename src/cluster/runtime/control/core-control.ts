@@ -12,14 +12,16 @@ import { parseSignal, SIGKILL } from "../../shell/process/signals.js";
 import { invalid, wrongState } from "../errors.js";
 import type { PullFault } from "../images/pull-fault.js";
 import { parseReference } from "../images/reference.js";
+import type { NetworkCut } from "../network/network-cut.js";
 import type { RuntimeChange } from "../state/changes.js";
 import type { Sandbox } from "../state/container.js";
 import type { LoadSettings } from "../state/container-load.js";
 import type { Containers } from "../state/containers.js";
 import type { ConditionType, RuntimeCore } from "../state/core.js";
 import type { Sandboxes } from "../state/sandboxes.js";
+import type { Streams } from "../streaming/streams.js";
 import type { ContainerSeed, KillOptions, PodSeed, RuntimeControl, RuntimeSnapshot } from "./control.js";
-import type { Fault, Faults, RpcName } from "./faults.js";
+import type { DiskFault, Fault, Faults, RpcName } from "./faults.js";
 import { checkPodSeed } from "./seed-check.js";
 import { sandboxSnapshot } from "./snapshot.js";
 
@@ -33,6 +35,7 @@ export class CoreControl implements RuntimeControl {
     readonly core: RuntimeCore,
     readonly sandboxes: Sandboxes,
     readonly containers: Containers,
+    readonly streams: Streams,
     readonly faults: Faults,
   ) {}
 
@@ -202,6 +205,25 @@ export class CoreControl implements RuntimeControl {
     const { events } = this.core;
     if (what === false || what === 0) events.drop = undefined;
     else events.drop = { left: what === true ? undefined : what };
+  }
+
+  repeatEvents(what: boolean | number): void {
+    this.core.events.repeat = what === false || what === 0 ? undefined : { left: what === true ? undefined : what };
+  }
+
+  setDisk(disk: DiskFault): void {
+    this.faults.setDisk(disk);
+  }
+
+  setDown(isDown: boolean): void {
+    this.faults.setDown(isDown);
+    if (!isDown) return;
+    this.core.events.close();
+    this.streams.cut();
+  }
+
+  setNetworkCut(cut: NetworkCut | undefined): void {
+    this.core.network.setCut(cut);
   }
 
   breakEventStreams(): void {

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { RpcError } from "../../../staging/cri/grpc/status.js";
 import { currentScope } from "../../../trace/scope.js";
 import type { Level, Trace } from "../../../trace/trace.js";
-import { SystemClock } from "../../../util/clock.js";
+import { type ClockReading, SystemClock } from "../../../util/clock.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
+import { OffsetClock } from "../../../util/offset-clock.js";
 import { makeTemporaryFolder } from "../../../util/os/temporary-folder.js";
 import type { RemoteControl } from "../control/control.js";
 import { makeRoot, networkSocketIn } from "../root-folder.js";
@@ -101,6 +102,8 @@ class RuntimeHost {
   #following: Disposable | undefined;
 
   readonly #clock: SystemClock;
+  /** how wrong the machine's clock is, in ms */
+  readonly #offsetMs: number;
   /** the process knows no chapter */
   readonly #chapter = defined({ chapter: currentScope()?.chapter });
 
@@ -108,8 +111,11 @@ class RuntimeHost {
     readonly options: HostOptions,
     readonly rootDir: string,
   ) {
-    assert(options.clock instanceof SystemClock, "another process cannot follow this clock");
-    this.#clock = options.clock;
+    const { clock } = options;
+    const right = clock instanceof OffsetClock && clock.rate === 1 ? clock.clock : clock;
+    assert(right instanceof SystemClock, "another process cannot follow this clock");
+    this.#clock = right;
+    this.#offsetMs = clock instanceof OffsetClock ? clock.offsetMs : 0;
     this.#endpoint = options.listen ?? `unix://${join(rootDir, "runtime.sock")}`;
   }
 
@@ -124,7 +130,7 @@ class RuntimeHost {
   async start(): Promise<void> {
     await this.#launch();
     this.#following = this.#clock.addFollower({
-      follow: (reading) => this.#process?.send({ type: "clock", reading }),
+      follow: (reading) => this.#process?.send({ type: "clock", reading: this.#shown(reading) }),
       // A process that ended has nothing to do.
       settle: async () => (await this.#settle().catch(() => undefined)) ?? { wasActive: false, timers: [] },
     });
@@ -136,9 +142,16 @@ class RuntimeHost {
     return (
       answer && {
         ...answer,
-        timers: answer.timers.map((one) => (one.wait === undefined ? one : { ...one, wait: { who, ...one.wait } })),
+        timers: answer.timers.map(({ dueMs, wait, ...one }) => {
+          return { ...one, dueMs: dueMs - this.#offsetMs, ...(wait === undefined ? {} : { wait: { who, ...wait } }) };
+        }),
       }
     );
+  }
+
+  /** A reading of the right clock, as this machine has it. */
+  #shown(reading: ClockReading): ClockReading {
+    return { ...reading, clockMs: reading.clockMs + this.#offsetMs };
   }
 
   async #launch(): Promise<void> {
@@ -173,7 +186,7 @@ class RuntimeHost {
       ...(seed === undefined ? {} : { seed: seed + start }),
       rootDir: this.rootDir,
       listen: this.#endpoint,
-      clock: this.#clock.reading,
+      clock: this.#shown(this.#clock.reading),
       wantedLevel: this.#wantedLevel,
     };
   }
@@ -267,6 +280,10 @@ const METHODS = {
   setFault: true,
   clearFaults: true,
   dropEvents: true,
+  repeatEvents: true,
+  setDisk: true,
+  setDown: true,
+  setNetworkCut: true,
   breakEventStreams: true,
   restoreRules: true,
   rules: true,

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { askPodNetwork } from "../../../staging/streaming/pod-network.js";
 import type { Ctx } from "../../../trace/ctx.js";
 import type { Level } from "../../../trace/trace.js";
@@ -10,6 +11,7 @@ import type { Addresses } from "./addresses.js";
 import { HostPorts } from "./host-ports.js";
 import { connectMachine, sendMachine } from "./machine.js";
 import { MachinePorts } from "./machine-ports.js";
+import type { NetworkCut } from "./network-cut.js";
 import { listenerPorts, nodePorts } from "./node-ports.js";
 import type { Peer, Peers } from "./peers.js";
 import { type NatDecision, parseEndpoint, ServiceNat } from "./service-nat.js";
@@ -61,6 +63,8 @@ export class NodeNetwork implements Route {
   /** undefined for a node that has no others */
   peers: Peers | undefined;
   #peerConnections = 0;
+  #cut: NetworkCut = {};
+  readonly #peerStreams = new Set<Duplex>();
 
   constructor(
     readonly deps: NodeNetworkDeps,
@@ -113,6 +117,20 @@ export class NodeNetwork implements Route {
     return machine;
   }
 
+  /** Cuts or slows the way to and from other nodes, and ends the connections on it; undefined mends it. */
+  setCut(cut: NetworkCut = {}): void {
+    this.#cut = cut;
+    if (cut.how !== undefined) for (const stream of this.#peerStreams) stream.destroy();
+  }
+
+  /** A connection from or to another node has been opened. */
+  addPeerStream(stream: Duplex): void {
+    // The way was cut while it was being opened.
+    if (this.#cut.how !== undefined) stream.destroy();
+    this.#peerStreams.add(stream);
+    stream.once("close", () => this.#peerStreams.delete(stream));
+  }
+
   /** Replaces the rules of Services. */
   restore(table: RuleTable): void {
     this.nat.restore(table);
@@ -136,6 +154,7 @@ export class NodeNetwork implements Route {
   /** Connects a TCP flow that this node routes. @throws NetError; the signal's reason */
   async forward(given: Flow, signal: AbortSignal): Promise<Connection> {
     const { flow, hop } = this.#route(given);
+    await this.#waitForNetwork(given, hop, signal);
     switch (hop.kind) {
       case "namespace":
         return hop.namespace.accept(flow.to, flow.from, signal);
@@ -151,6 +170,7 @@ export class NodeNetwork implements Route {
   /** Delivers a datagram that this node routes. @returns the answer @throws NetError; the signal's reason */
   async deliver(given: Flow, bytes: Buffer, signal: AbortSignal): Promise<Buffer | undefined> {
     const { flow, hop } = this.#route(given);
+    await this.#waitForNetwork(given, hop, signal);
     switch (hop.kind) {
       case "namespace":
         // A kernel answers echo requests itself.
@@ -233,6 +253,15 @@ export class NodeNetwork implements Route {
     return { kind: "none", errno: "ENETUNREACH", afterMs: 0 };
   }
 
+  /** A faulty network meets what comes from other nodes, and what goes to them. @throws NetError; the signal's reason */
+  async #waitForNetwork({ ttl }: Flow, hop: NextHop, signal: AbortSignal): Promise<void> {
+    const { how, delayMs = 0 } = this.#cut;
+    if ((how === undefined && delayMs === 0) || (ttl === TTL && hop.kind !== "peer")) return;
+    if (how === "refuse") return this.#fail({ kind: "none", errno: "ECONNREFUSED", afterMs: 0 }, signal);
+    if (how === "drop") return this.#fail({ kind: "none", errno: "ETIMEDOUT", afterMs: SYN_TIMEOUT_MS }, signal);
+    await this.deps.clock.sleep(delayMs, signal);
+  }
+
   async #fail({ errno, afterMs }: NextHop & { readonly kind: "none" }, signal: AbortSignal): Promise<never> {
     if (afterMs > 0) await this.deps.clock.sleep(afterMs, signal);
     throw new NetError(errno);
@@ -246,6 +275,7 @@ export class NodeNetwork implements Route {
     try {
       const { stream } = await askPodNetwork(socket, requestOf(flow), signal);
       stream.once("close", () => this.#peerConnections--);
+      this.addPeerStream(stream);
       return connectionOf(stream, flow.to);
     } catch (error) {
       this.#peerConnections--;

@@ -77,6 +77,7 @@ async function serve(network: NodeNetwork, socket: Socket, clock: Clock, signal:
     }
     const connection = await open(network, request, either);
     answer({});
+    if (request.from !== undefined) network.addPeerStream(socket);
     relay(socket, duplexOf(connection, signal));
   } catch (error) {
     if (!(error instanceof NetError)) throw error;

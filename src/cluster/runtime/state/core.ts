@@ -75,6 +75,8 @@ export class RuntimeCore {
   readonly network: NodeNetwork;
   readonly events = new EventHub();
   readonly changes: Changes;
+  /** of the node, with the containers' layers */
+  readonly disk = { isReadonly: false };
   readonly conditions: Record<ConditionType, Condition> = { RuntimeReady: TRUE, NetworkReady: TRUE };
 
   constructor(
@@ -97,9 +99,9 @@ export class RuntimeCore {
 
   /** the dependencies of a container's start */
   get specDeps(): SpecDeps {
-    const { clock, random, trace, images, scheduler, memory, owners, processes, node } = this;
+    const { clock, random, trace, images, scheduler, memory, owners, processes, node, disk } = this;
     const { anyImage = false, nodeRoot } = this.options;
-    return { clock, random, trace, images, anyImage, nodeRoot, scheduler, memory, owners, processes, node };
+    return { clock, random, trace, images, anyImage, nodeRoot, scheduler, memory, owners, processes, node, disk };
   }
 
   /** @throws RpcError NotFound; InvalidArgument for an empty or ambiguous ID */

@@ -9,9 +9,9 @@ export type EventName = keyof typeof ContainerEventType;
 /** The backlog of a slow listener; containerd's channel has the same length. */
 const CAPACITY = 1000;
 
-/** The events to drop, for lessons. */
-export interface EventDrop {
-  /** the number of events to drop; undefined: all until further notice */
+/** The events that a fault meets. */
+interface FaultyEvents {
+  /** how many; undefined: all until further notice */
   left: number | undefined;
 }
 
@@ -23,7 +23,9 @@ export interface EventDrop {
  */
 export class EventHub {
   readonly #listeners = new Listeners<ContainerEvent>(CAPACITY);
-  drop: EventDrop | undefined;
+  drop: FaultyEvents | undefined;
+  /** the events to send twice */
+  repeat: FaultyEvents | undefined;
   #droppedCount = 0;
 
   /** the number of events that a listener missed */
@@ -38,17 +40,23 @@ export class EventHub {
   /** @param make called only if there is a listener */
   publish(make: () => ContainerEvent): void {
     if (this.#isDropped()) return;
-    if (this.#listeners.count > 0) this.#droppedCount += this.#listeners.tell(make());
+    const times = this.#isNext("repeat") ? 2 : 1;
+    if (this.#listeners.count === 0) return;
+    const event = make();
+    for (let i = 0; i < times; i++) this.#droppedCount += this.#listeners.tell(event);
   }
 
   #isDropped(): boolean {
-    if (this.drop === undefined) return false;
-    if (this.drop.left !== undefined) {
-      this.drop.left--;
-      if (this.drop.left <= 0) this.drop = undefined;
-    }
-    this.#droppedCount++;
-    return true;
+    const isDropped = this.#isNext("drop");
+    if (isDropped) this.#droppedCount++;
+    return isDropped;
+  }
+
+  /** Whether a fault meets the next event, which counts it. */
+  #isNext(fault: "drop" | "repeat"): boolean {
+    const events = this[fault];
+    if (events?.left !== undefined && --events.left <= 0) this[fault] = undefined;
+    return events !== undefined;
   }
 
   /** Events from now on, until `signal` aborts. */

@@ -5,6 +5,7 @@ import type { Trace } from "../../../trace/trace.js";
 import { defined } from "../../../util/defined.js";
 import { messageOf } from "../../../util/errors.js";
 import { ContainerFs } from "../../shell/fs/container-fs.js";
+import type { NodeDisk } from "../../shell/fs/host-files.js";
 import { hostMount } from "../../shell/fs/host-mount.js";
 import type { HostOwners } from "../../shell/fs/host-owners.js";
 import type { HostMount } from "../../shell/fs/nodes.js";
@@ -35,6 +36,7 @@ export interface SpecDeps extends Ctx {
   readonly memory: MemoryPool;
   readonly owners: HostOwners;
   readonly node: NodeFacts;
+  readonly disk: NodeDisk;
   /** see RuntimeOptions */
   readonly nodeRoot: string | undefined;
   /** the node's PID namespace */
@@ -59,6 +61,7 @@ export function containerSpec(container: Container, deps: SpecDeps): ContainerSp
     clock: deps.clock,
     isReadonly: security?.readonlyRootfs === true,
     owners: deps.owners,
+    disk: deps.disk,
     tmpfsBytes: Number(sandbox.config.linux?.resources?.memoryLimitInBytes ?? 0n) || deps.node.memoryBytes,
     maskedPaths: security?.privileged === true ? [] : (security?.maskedPaths ?? []),
     readonlyPaths: security?.privileged === true ? [] : (security?.readonlyPaths ?? []),

@@ -140,6 +140,11 @@ export class StreamingServer {
     return answer(404, "404 page not found\n", { "x-content-type-options": "nosniff" });
   }
 
+  /** Ends all connections. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   /** Closes all connections. Safe to call twice. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -151,7 +156,7 @@ export class StreamingServer {
     const listening = await this.#listening?.catch(() => undefined); // nothing was opened
     if (listening === undefined) return;
     const closed = new Promise<void>((resolve) => listening.server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
+    this.cut();
     await closed;
     await Promise.allSettled(this.#serving);
   }

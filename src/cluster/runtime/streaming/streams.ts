@@ -118,6 +118,11 @@ export class Streams {
     this.core.trace.emit({ kind: "note", text }, { actor: "runtime", level: 2 });
   }
 
+  /** Ends the connections of all streams; new ones can be opened. */
+  cut(): void {
+    this.#server.cut();
+  }
+
   /** Closes all streams. Safe to call twice. */
   close(): Promise<void> {
     return this.#server.close();

@@ -28,6 +28,11 @@ import { FsError, fromHost } from "./fs-error.js";
 import type { FileOwner, HostOwners } from "./host-owners.js";
 import type { HostMount } from "./nodes.js";
 
+/** The node's disk, with the layers of all containers and its volumes. */
+export interface NodeDisk {
+  readonly isReadonly: boolean;
+}
+
 /** A file or folder of the machine inside a mount: `rel` is its path below the mount point. */
 export interface HostPlace {
   readonly kind: "host";
@@ -49,6 +54,7 @@ export class HostFiles {
   constructor(
     readonly use: DiskUse,
     readonly owners: HostOwners,
+    readonly disk?: NodeDisk,
   ) {}
 
   path({ mount, rel }: HostPlace): string {
@@ -191,7 +197,9 @@ export class HostFiles {
 
   /** @throws FsError EROFS */
   requireWritable({ mount, rel }: HostPlace): void {
-    if (mount.isReadonly) throw new FsError("EROFS", join(mount.containerPath, rel));
+    const isOnDisk = memoryFolderOf(mount.hostPath) === undefined;
+    if (mount.isReadonly || (isOnDisk && this.disk?.isReadonly === true))
+      throw new FsError("EROFS", join(mount.containerPath, rel));
   }
 
   #withFile<T>(place: HostPlace, flags: number, mode: number, use: (fd: number, stat: Stats) => T): T {

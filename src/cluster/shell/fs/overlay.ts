@@ -1,4 +1,5 @@
 import { FsError } from "./fs-error.js";
+import type { NodeDisk } from "./host-files.js";
 import { copyFor, type DirectoryNode, directory, type FsNode, file } from "./nodes.js";
 import { resolvePath } from "./paths.js";
 import { isDirectory, type Lookup, pathOf, type Step, tryWalk, walk } from "./walk.js";
@@ -12,7 +13,10 @@ export class Overlay {
   #readonlyPaths: readonly string[] = [];
 
   /** @param root the tree as it is now: at first the image's */
-  constructor(public root: DirectoryNode) {}
+  constructor(
+    public root: DirectoryNode,
+    readonly disk?: NodeDisk,
+  ) {}
 
   /** Nothing below these paths can be changed from now on. */
   protect(paths: readonly string[]): void {
@@ -39,7 +43,7 @@ export class Overlay {
 
   /** Whether nothing in a folder can be changed. @param steps to the folder */
   isReadonlyAt(steps: readonly Step[]): boolean {
-    if (this.isReadonly && steps[1]?.name !== DEVICE_FOLDER) return true;
+    if ((this.isReadonly || this.disk?.isReadonly === true) && steps[1]?.name !== DEVICE_FOLDER) return true;
     const isKernels = steps.some(
       ({ place }) => place.kind === "node" && place.node.type === "directory" && place.node.isVirtual,
     );

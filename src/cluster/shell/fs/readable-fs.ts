@@ -3,7 +3,7 @@ import { bytesIn } from "../../../util/os/memory-folder.js";
 import { Access } from "./access.js";
 import { DiskUse } from "./disk-use.js";
 import { FsError } from "./fs-error.js";
-import { type FileSystemSpace, HostFiles, spaceAt } from "./host-files.js";
+import { type FileSystemSpace, HostFiles, type NodeDisk, spaceAt } from "./host-files.js";
 import { HostOwners } from "./host-owners.js";
 import { Layer, SHM_BYTES } from "./layer.js";
 import type { mountsText } from "./mount-table.js";
@@ -19,6 +19,8 @@ export interface ContainerFsOptions {
   readonly mounts: readonly HostMount[];
   readonly clock: Clock;
   readonly isReadonly: boolean;
+  /** the node's; default: one that can be written to */
+  readonly disk?: NodeDisk;
   /** hidden: a folder is empty, and a file too */
   readonly maskedPaths?: readonly string[];
   /** nothing below them can be changed */
@@ -50,11 +52,12 @@ export class ReadableFs {
   /** @param other shares its files */
   constructor(options: ContainerFsOptions, other?: ReadableFs) {
     this.clock = options.clock;
-    const newHost = () => new HostFiles(new DiskUse(options.mounts, options.clock), options.owners ?? new HostOwners());
+    const newHost = () =>
+      new HostFiles(new DiskUse(options.mounts, options.clock), options.owners ?? new HostOwners(), options.disk);
     this.host = other?.host ?? newHost();
     this.access = new Access(this.host, undefined);
     this.layer = other?.layer ?? new Layer(options.clock);
-    this.tree = other?.tree ?? new Overlay(options.image);
+    this.tree = other?.tree ?? new Overlay(options.image, options.disk);
     this.mounts = options.mounts;
     this.#tmpfsBytes = options.tmpfsBytes;
     this.provided = other?.provided ?? [];

@@ -1,6 +1,9 @@
 import { TLS_FAULTS } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
+import { DNS_FAULTS } from "../../../cluster/dns/dns-faults.js";
+import { WRONG_ANSWERS } from "../../../cluster/runtime/control/faults.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
+import { NETWORK_CUTS } from "../../../cluster/runtime/network/network-cut.js";
 import type { Random } from "../../../util/random.js";
 import { FAULTS } from "../faults.js";
 import type { InvariantName } from "../invariants.js";
@@ -63,21 +66,39 @@ const ARGUMENTS: Readonly<Record<string, (pick: Pick, places: Places) => Argumen
     pod === undefined ? undefined : { node, pod, silently: pick.chance(0.5) },
   "sandbox-not-ready": (_, { node, pod }) => (pod === undefined ? undefined : { node, pod }),
   "pull-fault": (pick, { node }) => ({ node, image: pick.one(["nginx", "busybox"]), how: pick.one(PULL_FAULTS) }),
+  "runtime-stop": (_, { node }) => ({ node }),
+  "repeat-events": (pick, { node }) => ({ node, ...(pick.chance(0.5) ? { count: pick.number(1, 5) } : {}) }),
   "drop-events": (pick, { node }) => ({ node, ...(pick.chance(0.5) ? { count: pick.number(1, 5) } : {}) }),
   "api-fault": (pick, { node }) => ({ ...requests(pick, node), ...apiAnswer(pick), ...count(pick) }),
   "watch-fault": (pick, { node }) => ({ ...requests(pick, node), how: pick.one(WATCH_FAULTS) }),
   partition: (pick, { node }) => ({ node, how: pick.one(["drop", "refuse"]) }),
   "slow-storage": (pick) => ({ delayMs: pick.one([100, 1_000, 3_000, 10_000]) }),
   "apiserver-restart": (pick) => ({ seconds: pick.number(1, 90) }),
-  "clock-skew": (pick, { node }) => ({ node, seconds: pick.one([-3_600, -90, -5, 5, 90, 3_600]) }),
+  "clock-skew": (pick, { node }) => ({
+    node,
+    ...(pick.chance(0.3)
+      ? { gainsPerHour: pick.one([-600, -36, 36, 600]) }
+      : { seconds: pick.one([-3_600, -90, -5, 5, 90, 3_600]) }),
+  }),
+  "disk-fault": (pick, { node }) => ({
+    node,
+    ...(pick.chance(0.5) ? { readOnly: true } : { delayMs: pick.one([500, 5_000, 60_000]) }),
+  }),
   "disk-full": (_, { node, pod }) => (pod === undefined ? undefined : { node, pod }),
   "certificate-expired": (_, { node }) => ({ node }),
   "tls-fault": (pick) => ({ how: pick.one(TLS_FAULTS) }),
   "stream-cut": () => ({}),
+  "stream-stall": () => ({}),
+  "dns-fault": (pick) => ({ how: pick.one(DNS_FAULTS) }),
+  "pod-network-fault": (pick, { node }) => ({
+    node,
+    ...(pick.chance(0.7) ? { how: pick.one(NETWORK_CUTS) } : { delayMs: 500 }),
+  }),
 };
 
 function runtimeAnswer(pick: Pick): Arguments {
-  const kind = pick.number(0, 2);
+  const kind = pick.number(0, 3);
+  if (kind === 3) return { answer: pick.one(WRONG_ANSWERS) };
   if (kind === 0) return { hangs: true };
   return kind === 1 ? { delayMs: pick.one([500, 5_000, 60_000, 200_000]) } : { code: pick.one(GRPC) };
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { ControlPlaneOptions } from "../../../cluster/control-plane/control-plane.js";
+import { DnsFaults } from "../../../cluster/dns/dns-faults.js";
 import type { RestConfig } from "../../../staging/client-go/rest/client.js";
 import { createClient } from "../../../staging/client-go/rest/create-client.js";
 import { writeClusterFiles } from "../../../testbed/cluster/cluster.js";
@@ -64,7 +65,8 @@ export async function openEmbeddedEnvironment(
     const folder = await makeUniqueFolder(labFolderPrefix());
     open.defer(() => endLabFolder(folder));
     const faults = new ServerFaults();
-    const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets, faults };
+    const dnsFaults = new DnsFaults();
+    const settings = { clock, random: context.random, trace, kubeVersion, verifyKubelets, faults, dnsFaults };
     const apiServerPod = definition.apiServerPod ? await openApiServerPod(settings, folder) : undefined;
     open.defer(async () => apiServerPod?.[Symbol.asyncDispose]());
     const controlPlane = apiServerPod?.first ?? (await startEmbeddedControlPlane(settings));
@@ -118,7 +120,7 @@ export async function openEmbeddedEnvironment(
       clock,
       nodes,
       facts,
-      faults,
+      ...{ faults, dnsFaults },
       apiServer: apiServerPod,
       seesWrites: true,
       // The scheduler has only the lab's nodes to choose from.

@@ -1,6 +1,9 @@
 import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
+import type { DnsFaults } from "../../../cluster/dns/dns-faults.js";
 import type { ContainerSnapshot, RemoteControl, SandboxSnapshot } from "../../../cluster/runtime/control/control.js";
+import { WRONG_ANSWERS } from "../../../cluster/runtime/control/faults.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
+import { NETWORK_CUTS } from "../../../cluster/runtime/network/network-cut.js";
 import { diskBytes } from "../../../kubelet/nodestatus/resources.js";
 import { DEFAULT_RESOURCES } from "../../../testbed/node/join-plan.js";
 import type { Clock } from "../../../util/clock.js";
@@ -12,7 +15,7 @@ import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 import { CUTS } from "./node-link.js";
 import type { LabMachine, LabNodes } from "./nodes.js";
-import { embeddedFaults, isServerFault, setServerFault } from "./server-injections.js";
+import { embeddedFaults, isServerFault, setDnsFault, setServerFault } from "./server-injections.js";
 
 /** The objects that injections change. */
 export interface InjectionDeps {
@@ -20,6 +23,8 @@ export interface InjectionDeps {
   readonly nodes: LabNodes;
   /** undefined on a real cluster */
   readonly faults: ServerFaults | undefined;
+  /** undefined on a real cluster */
+  readonly dnsFaults: DnsFaults | undefined;
   /** undefined: its API server cannot be restarted */
   readonly apiServer: ApiServerPod | undefined;
   setSpeed(factor: number): Promise<void>;
@@ -29,13 +34,14 @@ const CONDITIONS = ["NetworkReady", "RuntimeReady"] as const;
 
 /** Performs an injection; see `INJECTIONS`. @throws LabError USAGE for an unknown object; the control's RpcError */
 export async function inject(
-  { clock, nodes, faults, apiServer, setSpeed }: InjectionDeps,
+  { clock, nodes, faults, dnsFaults, apiServer, setSpeed }: InjectionDeps,
   name: string,
   args: InjectionArguments,
   signal: AbortSignal,
 ): Promise<void> {
   if (name === "time-passes") return clock.sleep(Number(args["minutes"]) * 60_000, signal);
   if (name === "speed") return setSpeed(Number(args["factor"]));
+  if (name === "dns-fault") return setDnsFault(dnsFaults, args);
   if (isServerFault(name)) return setServerFault(faults, name, args);
   if (name === "apiserver-restart") {
     const seconds = number(args, "seconds");
@@ -45,7 +51,11 @@ export async function inject(
   const machine = nodes.machine(text(args, "node"));
   if (name === "node-start") return args["unattended"] === true ? machine.startUnattended() : machine.start();
   if (name === "node-stop") return args["power"] === true ? machine.powerOff() : machine.stop();
-  if (name === "clock-skew") return machine.setClockOffset((number(args, "seconds") ?? 0) * 1000);
+  if (name === "clock-skew")
+    return machine.setClockOffset(
+      (number(args, "seconds") ?? 0) * 1000,
+      1 + (number(args, "gainsPerHour") ?? 0) / 3_600,
+    );
   if (name === "certificate-expired")
     return setExpired(machine, embeddedFaults(faults, name), args["renewed"] !== true);
   if (name === "partition") return setPartition(machine, faults, args);
@@ -103,6 +113,19 @@ async function injectIntoRuntime({ runtime }: LabMachine, name: string, args: In
       return control.setPullTime(number(args, "ms") ?? 0);
     case "drop-events":
       return control.dropEvents(number(args, "count") ?? true);
+    case "repeat-events":
+      return control.repeatEvents(number(args, "count") ?? true);
+    case "runtime-stop":
+      return control.setDown(args["started"] !== true);
+    case "disk-fault":
+      return control.setDisk({
+        isReadonly: args["readOnly"] === true,
+        ...defined({ delayMs: number(args, "delayMs") }),
+      });
+    case "pod-network-fault": {
+      const how = args["how"] === undefined ? undefined : oneOf(args, "how", NETWORK_CUTS);
+      return control.setNetworkCut(defined({ how, delayMs: number(args, "delayMs") }));
+    }
     default:
       throw new MessageError("USAGE", ["injectionUnknown", { name }], ["injectionUnknownHint"]);
   }
@@ -122,10 +145,11 @@ async function setFault(control: RemoteControl, args: InjectionArguments): Promi
   const count = number(args, "count");
   const code = args["code"] === undefined ? undefined : oneOf<GrpcCode>(args, "code", GRPC_CODES);
   const message = text(args, "message") ?? "made to fail by the lab";
-  const isFault = hangs === true || delayMs !== undefined || code !== undefined;
+  const answer = args["answer"] === undefined ? undefined : oneOf(args, "answer", WRONG_ANSWERS);
+  const isFault = hangs === true || delayMs !== undefined || code !== undefined || answer !== undefined;
   const fault = {
     hangs: hangs === true,
-    ...defined({ delayMs, count }),
+    ...defined({ delayMs, count, answer }),
     ...(code === undefined ? {} : { fail: { code, message } }),
   };
   await control.setFault(text(args, "rpc") ?? "*", isFault ? fault : undefined);

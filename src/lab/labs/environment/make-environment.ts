@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
+import type { DnsFaults } from "../../../cluster/dns/dns-faults.js";
 import type { KubeClient } from "../../../staging/client-go/rest/client.js";
 import { SystemClock } from "../../../util/clock.js";
 import type { Language } from "../../../util/i18n/language.js";
@@ -37,6 +38,7 @@ export interface EnvironmentParts {
   readonly facts: LabFacts;
   /** of the API server; absent on a real cluster */
   readonly faults?: ServerFaults;
+  readonly dnsFaults?: DnsFaults;
   /** the API server, if it is a static pod of the lab */
   readonly apiServer?: ApiServerPod | undefined;
   /** see LabEnvironment */
@@ -94,7 +96,12 @@ export async function makeEnvironment(
     output: (name) => nodes.output(name),
     inject: (name, args, signal) =>
       facts.injection(name, args, () =>
-        inject({ clock, nodes, faults: parts.faults, apiServer: parts.apiServer, setSpeed }, name, args, signal),
+        inject(
+          { clock, nodes, faults: parts.faults, dnsFaults: parts.dnsFaults, apiServer: parts.apiServer, setSpeed },
+          name,
+          args,
+          signal,
+        ),
       ),
     [Symbol.asyncDispose]: close,
   };

@@ -144,6 +144,7 @@ export class LabMachine {
   #proxy: AsyncDisposable | undefined;
   #port = 0;
   #clockOffsetMs = 0;
+  #clockRate = 1;
 
   private constructor(
     readonly session: Session,
@@ -204,8 +205,9 @@ export class LabMachine {
   }
 
   /** Makes the kubelet's clock wrong. A kubelet that runs starts again, because its clock would jump. The runtime's clock stays right. */
-  async setClockOffset(offsetMs: number): Promise<void> {
+  async setClockOffset(offsetMs: number, rate = 1): Promise<void> {
     this.#clockOffsetMs = offsetMs;
+    this.#clockRate = rate;
     if (this.#start === undefined) return;
     await this.stop();
     this.startUnattended();
@@ -213,7 +215,8 @@ export class LabMachine {
 
   async #join(signal: AbortSignal): Promise<void> {
     const { clock: right, context } = this.session;
-    const clock = this.#clockOffsetMs === 0 ? right : new OffsetClock(right, this.#clockOffsetMs);
+    const isRight = this.#clockOffsetMs === 0 && this.#clockRate === 1;
+    const clock = isRight ? right : new OffsetClock(right, this.#clockOffsetMs, this.#clockRate);
     const { startNode } = await import("../../../testbed/node/node.js");
     const { target: direct, taints } = this.options;
     const { link } = this;

@@ -1,12 +1,13 @@
 import type { RequestMatch } from "../../../cluster/apiserver/endpoints/faults/request-match.js";
 import { type ServerFaults, TLS_FAULTS } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
+import { DNS_FAULTS, type DnsFaults } from "../../../cluster/dns/dns-faults.js";
 import { defined } from "../../../util/defined.js";
 import { MessageError } from "../../../util/i18n/message-error.js";
 import type { InjectionArguments } from "./environment.js";
 import { number, oneOf, text } from "./injection-arguments.js";
 
-const NAMES = ["api-fault", "watch-fault", "slow-storage", "stream-cut", "tls-fault"];
+const NAMES = ["api-fault", "watch-fault", "slow-storage", "stream-cut", "stream-stall", "tls-fault"];
 
 /** Whether an injection is a fault of the API server. */
 export function isServerFault(name: string): boolean {
@@ -24,13 +25,22 @@ export async function setServerFault(
     return faults.setCertificate(args["how"] === undefined ? undefined : oneOf(args, "how", TLS_FAULTS));
   }
   if (name === "stream-cut") faults.cutStreams(matchOf(args));
+  else if (name === "stream-stall") faults.stallStreams(matchOf(args), args["over"] !== true);
   else if (name === "slow-storage") faults.writes.set(number(args, "delayMs") ?? 0);
   else if (name === "watch-fault") setWatchFault(faults, args);
   else setRequestFault(faults, args);
 }
 
+/** Sets or takes back a fault of the cluster's name server. @throws LabError USAGE on a real cluster */
+export function setDnsFault(given: DnsFaults | undefined, args: InjectionArguments): void {
+  const how = args["how"] === undefined ? undefined : oneOf(args, "how", DNS_FAULTS);
+  const delayMs = number(args, "delayMs");
+  const isFault = how !== undefined || delayMs !== undefined;
+  embeddedFaults(given, "dns-fault").set(text(args, "name") ?? "", isFault ? defined({ how, delayMs }) : undefined);
+}
+
 /** @param name of the injection @throws LabError USAGE on a real cluster */
-export function embeddedFaults(faults: ServerFaults | undefined, name: string): ServerFaults {
+export function embeddedFaults<T>(faults: T | undefined, name: string): T {
   if (faults !== undefined) return faults;
   throw new MessageError("USAGE", ["injectionNotReal", { name }], ["injectionNotRealHint"]);
 }

@@ -1,6 +1,9 @@
 import { TLS_FAULTS } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import { WATCH_FAULTS } from "../../../cluster/apiserver/endpoints/faults/watch-faults.js";
+import { DNS_FAULTS } from "../../../cluster/dns/dns-faults.js";
+import { WRONG_ANSWERS } from "../../../cluster/runtime/control/faults.js";
 import { PULL_FAULTS } from "../../../cluster/runtime/images/pull-fault.js";
+import { NETWORK_CUTS } from "../../../cluster/runtime/network/network-cut.js";
 
 /** Whole numbers from `least` to `most`. */
 interface Range {
@@ -56,12 +59,21 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     inRealLife: "A CNI plugin is missing after an upgrade, or containerd reports that it is not ready.",
     ...without("runtime-condition", "condition"),
   },
-  /** makes calls of one kind (`ListContainers`, `*`) hang, wait or fail; with only `rpc`, restores them */
+  /** makes calls of one kind (`ListContainers`, `*`) hang, wait, fail or answer wrongly; with only `rpc`, restores them */
   "runtime-fault": {
-    takes: { ...NODE, rpc: "text!", hangs: "flag", delayMs: "number", code: "text", message: "text", count: "number" },
+    takes: {
+      ...{ ...NODE, rpc: "text!", hangs: "flag", delayMs: "number", code: "text", message: "text", count: "number" },
+      answer: WRONG_ANSWERS,
+    },
     inRealLife:
-      "A shim waits for a process in uninterruptible sleep, or a full disk makes calls of the CRI fail or hang.",
+      "A shim waits for a process in uninterruptible sleep, a full disk makes calls of the CRI fail or hang, or a cache of the runtime is empty or stale.",
     ...without("runtime-fault", "rpc"),
+  },
+  /** ends the runtime's process, whose containers live on; `started` starts it again */
+  "runtime-stop": {
+    takes: { ...NODE, started: "flag" },
+    inRealLife: "containerd crashes, is killed for its memory, or is restarted for an upgrade.",
+    undo: (args) => ["runtime-stop", { ...args, started: true }],
   },
   "kill-container": {
     takes: { ...CONTAINER, exitCode: "number", signal: "text", oom: "flag" },
@@ -89,6 +101,12 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     takes: { ...NODE, count: "number" },
     inRealLife: "A slow reader or a restart of the runtime loses container events.",
     undo: ({ node }) => ["drop-events", { ...(node === undefined ? {} : { node }), count: 0 }],
+  },
+  /** sends container events twice, or only the next `count`; `count: 0` ends it */
+  "repeat-events": {
+    takes: { ...NODE, count: "number" },
+    inRealLife: "A runtime sends its events again after a reader has reconnected.",
+    undo: ({ node }) => ["repeat-events", { ...(node === undefined ? {} : { node }), count: 0 }],
   },
   /** answers requests with a code, late or not at all; with only the requests, handles them again */
   "api-fault": {
@@ -130,11 +148,22 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
     inRealLife: "The API server is restarted for an upgrade, is killed for its memory, or fails its liveness probe.",
     undo: () => ["apiserver-restart", { seconds: 0 }],
   },
-  /** starts the node's kubelet again with a clock that is wrong by `seconds`, negative if it is late; without them, a right one */
+  /**
+   * starts the node's kubelet again with a clock that is wrong by `seconds`, negative if it is late, and gains `gainsPerHour` seconds;
+   * without both, a right one
+   */
   "clock-skew": {
-    takes: { ...NODE, seconds: "number" },
-    inRealLife: "A machine resumes from a snapshot, or its time service has a wrong server.",
+    takes: { ...NODE, seconds: "number", gainsPerHour: { least: -1_800, most: 36_000 } },
+    inRealLife:
+      "A machine resumes from a snapshot, its time service has a wrong server, or its clock drifts without one.",
     ...without("clock-skew"),
+  },
+  /** makes the disk of the node slow (`delayMs`) or read-only; without both, sound again */
+  "disk-fault": {
+    takes: { ...NODE, readOnly: "flag", delayMs: "number" },
+    inRealLife:
+      "The kernel remounts a disk with errors read-only, a network disk is slow, or its credits for input and output are used up.",
+    ...without("disk-fault"),
   },
   /** lets a container use `bytes` of the node's disk; default: all of it */
   "disk-full": {
@@ -153,12 +182,32 @@ export const INJECTIONS: Readonly<Record<string, Injection>> = {
   "tls-fault": {
     takes: { how: TLS_FAULTS },
     inRealLife:
-      "The certificate of an API server has expired, was issued by another CA, or misses the name that clients use.",
+      "The certificate of an API server has expired, is not valid yet, was issued by another CA, or misses the name that clients use.",
     ...without("tls-fault"),
   },
   /** cuts open streams of exec, attach, port-forward, logs and proxies in a frame; the API server's clients see it */
   "stream-cut": {
     takes: REQUESTS,
     inRealLife: "A load balancer or a VPN drops the connection of kubectl exec, logs -f or port-forward.",
+  },
+  /** the clients of streams read nothing; `over`: they read again */
+  "stream-stall": {
+    takes: { ...REQUESTS, over: "flag" },
+    inRealLife: "Somebody stops kubectl logs -f with Ctrl-S, or reads it over a slow line, and the writer has to wait.",
+    undo: (args) => ["stream-stall", { ...args, over: true }],
+  },
+  /** the cluster's name server answers wrongly (`how`) or late for names that contain `name`; without both, rightly again */
+  "dns-fault": {
+    takes: { name: "text", how: DNS_FAULTS, delayMs: "number" },
+    inRealLife:
+      "CoreDNS is overloaded, loses its packets in a full connection table, or answers from an old configuration.",
+    ...without("dns-fault", "name"),
+  },
+  /** separates a node's pods from the other nodes, or delays what passes; without both, joins them */
+  "pod-network-fault": {
+    takes: { ...NODE, how: NETWORK_CUTS, delayMs: "number" },
+    inRealLife:
+      "A network plugin loses its routes, a firewall blocks the overlay's port, or two zones are far from each other.",
+    ...without("pod-network-fault"),
   },
 };

@@ -10,6 +10,7 @@ import type { TraceEvent } from "../../../../src/trace/events.js";
 import { type Level, Trace } from "../../../../src/trace/trace.js";
 import { SystemClock } from "../../../../src/util/clock.js";
 import { LabError } from "../../../../src/util/errors.js";
+import { OffsetClock } from "../../../../src/util/offset-clock.js";
 import { isAlive } from "../../../../src/util/os/processes.js";
 
 const POD = {
@@ -55,6 +56,28 @@ async function start(options: Partial<HostOptions> & { readonly level?: Level; r
     createCriClient(runtime.endpoint, { clock, trace: new Trace(clock), actor: "kubelet" }, {}, signal);
   return { runtime, clock, trace, events, fact, connect };
 }
+
+test("a machine whose clock is wrong: the other process has that time, and its timers are told in the right one", async () => {
+  const hourMs = 3_600_000;
+  const right = new SystemClock();
+  right.pause();
+  const clock = new OffsetClock(right, -hourMs);
+  const runtime = await hostRuntime({ clock, trace: new Trace(right), pullMs: 0 });
+  closing.push(runtime);
+  right.advanceTo(right.now() + hourMs);
+  const { containerIds } = await runtime.control.runPod(POD);
+  await using cri = await createCriClient(
+    runtime.endpoint,
+    { clock, trace: new Trace(clock), actor: "kubelet" },
+    {},
+    signal,
+  );
+  const status = await cri.runtime.containerStatus(containerIds[0] ?? "", false, signal);
+  assert.equal(status.outcome === "ok" && Number((status.value.status?.createdAt ?? 0n) / 1_000_000n), clock.now());
+  const [follower] = right.followers;
+  const due = (await follower?.settle())?.timers.map(({ dueMs }) => dueMs - right.now()) ?? [];
+  assert.ok(due.includes(3_600_000), `sleep 3600 ends in an hour: ${due}`);
+});
 
 test("the control changes the other process, and the CRI shows it", async () => {
   const { runtime, connect } = await start({ seed: 1 });

@@ -314,3 +314,41 @@ test("a Service leads to endpoints on both nodes, and the trace says why", async
   assert.equal(decisions[0]?.why, "cluster IP of ns/web:http: KUBE-SVC-X: one of 2 endpoints, by chance");
   assert.match(decisions.at(-1)?.why ?? "", /ns\/web:admin has no endpoints/);
 });
+
+test("a cut network: other nodes are lost in both directions, open connections end, the own node stays", async () => {
+  const own = nodes.a.agnhost("netexec");
+  await nodes.a.settle();
+  const fromB = nodes.b.agnhost("pause");
+  const reader = nodes.b.run({ command: ["sh", "-c", "nc -l -p 9 | wc -c"] });
+  const counted = nodes.b.output(reader);
+  await nodes.b.settle();
+  const talking = sh(`{ echo hello; sleep 1000000; } | nc ${ipOf(reader)} 9`);
+  talking.catch(() => {});
+  await untilTrue(
+    () => nodes.b.core.network.find(ipOf(reader))?.ports.sockets.some(({ peer }) => peer !== undefined) === true,
+  );
+  nodes.a.core.network.setCut({ how: "refuse" });
+  await untilTrue(() => counted() !== "");
+  assert.match((await sh(`curl -sS http://${ipOf(server)}:8080/hostname`)).stderr.toString(), /Connection refused/);
+  assert.match(
+    (await sh(`curl -sS http://${ipOf(own)}:8080/hostname`, fromB, nodes.b)).stderr.toString(),
+    /Connection refused/,
+  );
+  assert.equal(await text(`curl -s http://${ipOf(own)}:8080/hostname`), own.sandbox.metadata.name);
+  nodes.a.core.network.setCut(undefined);
+  assert.equal(await text(`curl -s http://${ipOf(server)}:8080/hostname`), server.sandbox.metadata.name);
+});
+
+test("a network that drops everything: connections time out; a slow one: they are late", async () => {
+  nodes.a.core.network.setCut({ how: "drop" });
+  const dropped = sh(`curl -sS http://${ipOf(server)}:8080/hostname`);
+  await untilTrue(() => nodes.a.clock.sleeping > 0);
+  await nodes.a.clock.advance(200_000);
+  assert.match((await dropped).stderr.toString(), /timed out|Connection timeout/i);
+  nodes.a.core.network.setCut({ delayMs: 700 });
+  const sleeping = nodes.a.clock.sleeping;
+  const late = text(`curl -s http://${ipOf(server)}:8080/hostname`);
+  await untilTrue(() => nodes.a.clock.sleeping > sleeping);
+  await nodes.a.clock.advance(700);
+  assert.equal(await late, server.sandbox.metadata.name);
+});

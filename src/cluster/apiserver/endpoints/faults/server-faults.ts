@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import type { Trace } from "../../../../trace/trace.js";
 import type { Exchange } from "../exchange.js";
 import { statusOfFault } from "./fault-status.js";
@@ -30,7 +31,7 @@ export interface FaultedServer {
 const STREAMS = ["exec", "attach", "portforward", "log", "proxy"];
 
 /** What is wrong with the serving certificate. */
-export const TLS_FAULTS = ["expired", "other-ca", "wrong-name"] as const;
+export const TLS_FAULTS = ["expired", "not-yet-valid", "other-ca", "wrong-name"] as const;
 export type TlsFault = (typeof TLS_FAULTS)[number];
 
 /**
@@ -48,6 +49,8 @@ export class ServerFaults {
   /** the nodes whose kubelets it cannot reach */
   readonly partitions = new Map<string, "drop" | "refuse">();
 
+  readonly #slow = new Rules<object>();
+  readonly #corked = new WeakSet<Duplex>();
   readonly #streams = new Map<Exchange, Trace>();
 
   /** Ends the connections of the open streams that match, in the middle of a frame. */
@@ -59,12 +62,35 @@ export class ServerFaults {
     }
   }
 
+  /** The clients of open streams that match read nothing more, until `isSlow` is false. */
+  stallStreams(match: RequestMatch, isSlow: boolean): void {
+    this.#slow.set(match, isSlow ? {} : undefined);
+    for (const [exchange, trace] of this.#streams) this.#slowDown(exchange, trace);
+  }
+
+  /** What is written to a corked socket waits, and a writer that waits for it slows the kubelet and the container down. */
+  #slowDown(exchange: Exchange, trace: Trace): void {
+    const { info, user, upgrade, response } = exchange;
+    const socket = upgrade?.socket ?? response.socket;
+    const isSlow = this.#slow.find(info, user) !== undefined;
+    if (socket === null || isSlow === this.#corked.has(socket)) return;
+    if (isSlow) {
+      noteFault(trace, `chaos: the client of the stream of ${info.path} reads nothing`);
+      this.#corked.add(socket);
+      socket.cork();
+    } else {
+      this.#corked.delete(socket);
+      socket.uncork();
+    }
+  }
+
   /** Called between the filters and the handler of a request. @throws StatusError the answer of a fault */
   async meet(exchange: Exchange, { trace, closing }: FaultedServer): Promise<void> {
     const { info, user, method, response, upgrade } = exchange;
     if (STREAMS.includes(info.subresource)) {
       this.#streams.set(exchange, trace);
       (upgrade?.socket ?? response).once("close", () => this.#streams.delete(exchange));
+      this.#slowDown(exchange, trace);
     }
     if (user !== undefined && this.expired.has(user.username)) {
       noteFault(trace, `chaos: the certificate of ${user.username} has expired`);

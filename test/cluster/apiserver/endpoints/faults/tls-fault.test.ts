@@ -4,6 +4,7 @@ import { Face } from "../../server/support.js";
 
 const REFUSALS = {
   expired: "CERT_HAS_EXPIRED",
+  "not-yet-valid": "CERT_NOT_YET_VALID",
   "other-ca": "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "wrong-name": "ERR_TLS_CERT_ALTNAME_INVALID",
 } as const;
