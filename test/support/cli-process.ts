@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 /** The built CLI: `npm test` builds before it runs the tests. */
-const CLI = resolve("dist/cli.js");
+export const CLI = resolve("dist/cli.js");
 
 export interface Ended {
   readonly code: number | null;

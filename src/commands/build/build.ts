@@ -8,7 +8,7 @@ import type { BuildFlags } from "./flags.js";
 export function addBuildCommand(build: Command, context: CliContext): void {
   addPlainOptions(build)
     .description(
-      "You write a part of the kubelet in a file of JavaScript, and each save is judged: by tests in the order of its stages; for some tasks also by what upstream's code was recorded to do (phase, get-newer-than), or by a node that runs with your part (renew-interval, generate-events, phase). Without a subcommand it lists the tasks with your progress.",
+      "You write a part of the kubelet in a file of JavaScript, and each save is judged: by tests in the order of its stages; for some tasks also by what upstream's code was recorded to do, then by a node that runs with your part. Without a subcommand it lists the tasks with your progress.",
     )
     .action(async () => (await import("./list.js")).listTasks(context, build.opts<BuildFlags>()));
   addExamples(build, "kubelab build", "kubelab build start phase", "kubelab build watch phase");
@@ -24,13 +24,13 @@ export function addBuildCommand(build: Command, context: CliContext): void {
   const where = "the file, or the folder that has it (default: this folder)";
   add("check", "judge the file once; exit code 1 if something is wrong")
     .argument("[file]", where)
-    .option("--no-live", "without the run of a node with your part, which three tasks have")
+    .option("--no-live", "without the run of a node with your part")
     .action(async (file: string | undefined, flags: BuildFlags) =>
       (await import("./check.js")).checkFile(context, file, all(flags)),
     );
   add("watch", "judge the file each time that it is saved, until Ctrl-C")
     .argument("[file]", where)
-    .option("--no-live", "without the run of a node with your part, which three tasks have")
+    .option("--no-live", "without the run of a node with your part")
     .action(async (file: string | undefined, flags: BuildFlags) =>
       (await import("./watch.js")).watchFile(context, file, all(flags)),
     );

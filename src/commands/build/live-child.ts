@@ -2,10 +2,12 @@ import { writeSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { liveOf, openTask } from "../../lab/build/library.js";
 import type { FromLive } from "../../lab/build/live.js";
-import { hooksFor } from "../../lab/build/live-part.js";
+import type { Written } from "../../lab/build/parts/part.js";
+import { PARTS } from "../../lab/build/parts/parts.js";
 import { runScenario } from "../../lab/chaos/run.js";
 import { parseScenario } from "../../lab/chaos/scenario.js";
 import type { TraceEvent } from "../../trace/events.js";
+import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { endWithParent } from "../../util/os/watchdog.js";
 import { SeededRandom } from "../../util/seeded-random.js";
@@ -28,16 +30,15 @@ export async function runLiveChild(context: CliContext, id: string, file: string
   const live = await liveOf(task);
   if (live === undefined || task.live === undefined)
     throw new LabError("USAGE", `${id} has no live run`, "See kubelab build.");
-  const written =
-    file === undefined ? undefined : ((await import(pathToFileURL(file).href)) as Record<string, unknown>);
-  const hooks = written && hooksFor(task.live, written);
+  const written = file === undefined ? undefined : ((await import(pathToFileURL(file).href)) as Written);
   const scenario = parseScenario(live, `${id}/live.yaml`);
   const onFact = (event: TraceEvent) => {
     if (isCompared(event)) send({ type: "fact", event: withoutBodies(event) });
   };
   try {
-    const deps = { context, random: new SeededRandom(1), onFact, ...(hooks === undefined ? {} : { hooks }) };
-    send({ type: "end", judgements: await runScenario(deps, scenario) });
+    const { after, ...parts } = PARTS[task.live](written);
+    const deps = { context, random: new SeededRandom(1), onFact, ...parts };
+    send({ type: "end", judgements: await runScenario(deps, scenario, defined({ after })) });
   } catch (error) {
     send({ type: "failed", text: messageOf(error) });
   }

@@ -1,3 +1,4 @@
+import type { IdentityParts } from "../certificate/bootstrap.js";
 import type { WithAdmission } from "./new-main-kubelet/admission.js";
 import type { newSyncLoop } from "./new-main-kubelet/sync-loop.js";
 import type { KubeletDeps, PodHooks } from "./options.js";
@@ -7,6 +8,8 @@ export type Kubelet = Readonly<WithAdmission & ReturnType<typeof newSyncLoop>>;
 
 /** Hooks for inspectors and virtual pods. */
 export interface KubeletHooks extends PodHooks {
+  /** in place of what the node's request for its first certificate is made with */
+  readonly identity?: IdentityParts;
   /** called when the kubelet is made, before anything runs */
   readonly made?: (kubelet: Kubelet) => void;
 }

@@ -6,8 +6,10 @@ import type { ConfigField } from "../apis/config/fields.js";
 import type { CertificateStore } from "../certificate/certificate-store.js";
 import type { PodCache } from "../container/cache.js";
 import type { GcPolicy } from "../container/generic-runtime.js";
+import type { rankPods } from "../eviction/ranking.js";
 import type { NodeResources } from "../nodestatus/resources.js";
 import type { generateEvents } from "../pleg/events.js";
+import type { MirrorPodParts } from "../pod/mirror-client.js";
 import type { ProbeDialer } from "../prober/probe-dialer.js";
 import type { GetDirFsInfo } from "../stats/fs-info.js";
 import type { MachineUsage } from "../stats/machine-usage.js";
@@ -63,6 +65,10 @@ export interface PodHooks {
   readonly generateEvents?: typeof generateEvents;
   /** the id of the fact that changed a manifest, which its file does not tell; asked once per change. Default: none is known */
   readonly causeOfFile?: (path: string) => string | undefined;
+  /** in place of the eviction manager's own */
+  readonly rankPods?: typeof rankPods;
+  /** in place of the mirror client's own */
+  readonly mirrorPods?: MirrorPodParts;
 }
 
 /** What a kubelet is made from, besides its options. Mirrors Dependencies in pkg/kubelet/kubelet.go. */

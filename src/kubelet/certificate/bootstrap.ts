@@ -1,5 +1,5 @@
 import type { CertificateSigningRequest } from "../../staging/apimachinery/api/certificates.js";
-import { type RequestResult, requestCertificate } from "../../staging/client-go/certificate/csr.js";
+import { csrObject, type RequestResult, requestCertificate } from "../../staging/client-go/certificate/csr.js";
 import { checkIssued, type PendingKey } from "../../staging/client-go/certificate/manager.js";
 import { type WaitHints, waitForCertificate } from "../../staging/client-go/certificate/wait.js";
 import type { KubeClient, RestConfig } from "../../staging/client-go/rest/client.js";
@@ -23,6 +23,13 @@ export interface BootstrapDeps extends Ctx {
 /** The credentials of a bootstrap token, or those of a bootstrap kubeconfig. */
 export type BootstrapIdentity = Pick<RestConfig, "token" | "clientCertificatePem" | "clientKeyPem" | "authorize">;
 
+/** What a request for a node's certificate is made with. */
+export interface IdentityParts {
+  readonly nodeSubject: typeof nodeSubject;
+  readonly clientUsages: typeof clientUsages;
+  readonly csrObject: typeof csrObject;
+}
+
 export interface BootstrapOptions {
   readonly nodeName: string;
   readonly kubeVersion: string;
@@ -37,6 +44,8 @@ export interface BootstrapOptions {
   readonly force?: boolean;
   /** clients that read this Node when the token may not; default: none, and an existing Node is replaced */
   readonly refuseTakenName?: { readonly orAskAs: readonly KubeClient[] };
+  /** default: the functions of these names */
+  readonly parts?: IdentityParts;
   /** command that approves the request; shown if it is not approved in time */
   readonly timedOutHint?: (csrName: string) => string;
   /** Runs during the wait, once the request exists: the approver. An error from it ends the wait. */
@@ -136,8 +145,9 @@ async function sendOnce(
   pending: PendingKey,
   signal: AbortSignal,
 ): Promise<RequestResult> {
-  const subject = nodeSubject(options.nodeName);
-  const usages = clientUsages(options.kubeVersion, pending.key);
+  const parts = options.parts ?? { nodeSubject, clientUsages, csrObject };
+  const subject = parts.nodeSubject(options.nodeName);
+  const usages = parts.clientUsages(options.kubeVersion, pending.key);
   const name = digestedName(pending.key, subject, usages);
   return observer.requesting(subject.commonName, async () => {
     const result = await requestCertificate(
@@ -147,6 +157,7 @@ async function sendOnce(
         subject,
         usages,
         name,
+        csrObject: parts.csrObject,
         signerName: KUBELET_CLIENT_SIGNER,
         nowMs: clock.now(),
         ...defined({ expirationSeconds: options.expirationSeconds }),

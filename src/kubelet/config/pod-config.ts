@@ -38,7 +38,7 @@ export interface SourceUpdate {
 /** Sends one source's update. Resolves once the sync loop has room for the resulting changes. */
 export type SourceChannel = (update: SourceUpdate, signal: AbortSignal) => Promise<void>;
 
-type Changes = Record<Exclude<PodOperation, "SET">, V1Pod[]>;
+export type Changes = Record<Exclude<PodOperation, "SET">, V1Pod[]>;
 
 /**
  * Merges the pods of all sources and sends what changed: ADD, UPDATE, DELETE (gracefully), REMOVE (gone from its
@@ -79,7 +79,7 @@ export class PodConfig {
   /** Mirrors Merge. */
   async #merge(source: PodSource, update: SourceUpdate, signal: AbortSignal): Promise<void> {
     const seenBefore = this.#sourcesSeen.has(source);
-    const changes = this.#changes(source, update);
+    const changes = this.changes(source, update);
     const isFirstSet = !seenBefore && this.#sourcesSeen.has(source);
     const ops: (keyof Changes)[] = ["REMOVE", "ADD", "UPDATE", "DELETE"];
     for (const op of ops) if (changes[op].length > 0) await this.#send(op, source, changes[op], signal);
@@ -94,8 +94,8 @@ export class PodConfig {
     await this.#updates.send({ op, source, pods, ...this.deps.trace.keepScope({ causedBy }) }, signal);
   }
 
-  /** Mirrors merge. */
-  #changes(source: PodSource, { op, pods }: SourceUpdate): Changes {
+  /** Notes what a source has sent. Mirrors merge. @returns what has changed */
+  changes(source: PodSource, { op, pods }: SourceUpdate): Changes {
     const changes: Changes = { ADD: [], UPDATE: [], DELETE: [], REMOVE: [], RECONCILE: [] };
     const before = this.#pods.get(source) ?? new Map<string, V1Pod>();
     if (op === "REMOVE") {

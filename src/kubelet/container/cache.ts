@@ -143,7 +143,7 @@ export class PodCache {
 }
 
 /** Mirrors makeDefaultData. */
-function emptyStatus(podUid: string): CachedStatus {
+export function emptyStatus(podUid: string): CachedStatus {
   const status = { podUid, name: "", namespace: "", ips: [], containerStatuses: [], sandboxStatuses: [] };
   return { status, error: undefined, kind: "default", modifiedMs: Number.NEGATIVE_INFINITY };
 }

@@ -48,6 +48,8 @@ export interface EvictionManagerDeps extends EvictPodDeps {
   readonly podIsCleanedUp: (pod: V1Pod) => boolean;
   readonly agent: { recordEvent(type: "Normal" | "Warning", reason: string, message: string): void };
   readonly clock: Clock;
+  /** default: `rankPods` of ranking.ts */
+  readonly rankPods?: typeof rankPods;
   readonly metrics?: KubeletMetrics;
 }
 
@@ -132,7 +134,8 @@ export class EvictionManager implements PodAdmitHandler {
     const resource = resourceOf(threshold.signal);
     this.deps.agent.recordEvent("Warning", "EvictionThresholdMet", `Attempting to reclaim ${resource}`);
     if (await this.#reclaimNodeLevelResources(threshold, hasDedicatedImageFs, signal)) return [];
-    const ranked = rankPods(threshold.signal, hasDedicatedImageFs, activePods, statsOf);
+    const rank = this.deps.rankPods ?? rankPods;
+    const ranked = rank(threshold.signal, hasDedicatedImageFs, activePods, statsOf);
     this.#reporter.ranked(ranked, resource);
     if (ranked.length > 0) this.#metrics.actsOn(thresholds, observations, this.deps.clock.now());
     const { kubeVersion, maxPodGracePeriodSeconds } = this.config;

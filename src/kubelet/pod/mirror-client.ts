@@ -13,6 +13,19 @@ import { isMirrorPodOf } from "./pod-manager.js";
 export interface MirrorClientDeps {
   readonly client: KubeClient;
   readonly trace: Trace;
+  /** in place of the functions below */
+  readonly parts?: MirrorPodParts;
+}
+
+/** The two decisions about mirror pods. */
+export interface MirrorPodParts {
+  readonly mirrorPodOf: (pod: V1Pod, node: OwningNode) => object;
+  readonly whatToDo: (pod: V1Pod, mirrorPod: V1Pod | undefined) => "create" | "keep" | "replace";
+}
+
+interface OwningNode {
+  readonly name: string;
+  readonly uid: string;
 }
 
 /** The result of creating or deleting a mirror pod. After a failure, the pod's next sync tries again. */
@@ -27,6 +40,7 @@ export type MirrorOutcome =
  * keeps a mirror pod up to date.
  */
 export class MirrorClient {
+  readonly #parts: MirrorPodParts;
   /** full names of mirror pods that existed at the last check */
   readonly #shown = new Set<string>();
 
@@ -34,7 +48,9 @@ export class MirrorClient {
     readonly deps: MirrorClientDeps,
     readonly nodeName: string,
     readonly observer = new MirrorObserver(deps.trace),
-  ) {}
+  ) {
+    this.#parts = deps.parts ?? { mirrorPodOf, whatToDo };
+  }
 
   /**
    * Brings the mirror pod of a static pod up to date: creates a missing one, and replaces one that is being deleted or
@@ -44,19 +60,18 @@ export class MirrorClient {
    */
   async reconcile(pod: V1Pod, mirrorPod: V1Pod | undefined, signal: AbortSignal): Promise<MirrorOutcome> {
     const fullName = getPodFullName(pod);
-    if (mirrorPod === undefined) {
+    const todo = this.#parts.whatToDo(pod, mirrorPod);
+    if (mirrorPod === undefined || todo === "create") {
       const isMissed = this.#shown.has(fullName);
       return this.createMirrorPod(pod, isMissed ? "the previous one was deleted" : "there is none yet", signal);
     }
-    const { deletionTimestamp, uid } = mirrorPod.metadata;
-    const isDeleting = deletionTimestamp !== undefined && deletionTimestamp !== null;
-    if (!isDeleting && isMirrorPodOf(mirrorPod, pod)) {
+    if (todo === "keep") {
       this.#shown.add(fullName);
       return { type: "unchanged" };
     }
-    const why = isDeleting ? "it is being deleted, and its static pod still runs" : changeOf(mirrorPod, pod);
+    const why = isDeleting(mirrorPod) ? "it is being deleted, and its static pod still runs" : changeOf(mirrorPod, pod);
     this.observer.replaces(pod, why);
-    const outcome = await this.deleteMirrorPod(fullName, uid, why, signal);
+    const outcome = await this.deleteMirrorPod(fullName, mirrorPod.metadata.uid, why, signal);
     if (outcome.type !== "deleted") return outcome;
     return this.createMirrorPod(pod, "the previous one was deleted to replace it", signal);
   }
@@ -67,19 +82,7 @@ export class MirrorClient {
     if ("why" in node) return this.#failed("create", podText(pod), node.why);
     const { metadata } = pod;
     const hash = metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
-    const owner = { apiVersion: "v1", kind: "Node", name: this.nodeName, uid: node.uid, controller: true };
-    const body = {
-      apiVersion: "v1",
-      kind: "Pod",
-      // The uid is sent, as upstream does; the API server assigns the mirror pod a new one.
-      metadata: {
-        ...metadata,
-        annotations: { ...metadata.annotations, [MIRROR_POD_ANNOTATION]: hash },
-        ownerReferences: [owner],
-      },
-      spec: pod.spec,
-      status: pod.status,
-    };
+    const body = this.#parts.mirrorPodOf(pod, { name: this.nodeName, uid: node.uid });
     const path = collectionPath({ ...PODS, namespace: metadata.namespace });
     const answer = await this.#ask({ method: "POST", path, body, signal });
     if (answer.why !== undefined && answer.status === 409) {
@@ -152,6 +155,33 @@ export class MirrorClient {
     this.observer.failed(what, pod, why);
     return { type: "failed", why };
   }
+}
+
+/** The mirror pod of a static pod, as it is sent to the API server. Pure; mirrors CreateMirrorPod. */
+export function mirrorPodOf({ metadata, spec, status }: V1Pod, { name, uid }: OwningNode): object {
+  const hash = metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    // The uid is sent, as upstream does; the API server assigns the mirror pod a new one.
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, [MIRROR_POD_ANNOTATION]: hash },
+      ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid, controller: true }],
+    },
+    spec,
+    status,
+  };
+}
+
+/** Pure; mirrors the part of syncPod that keeps a mirror pod up to date. */
+export function whatToDo(pod: V1Pod, mirrorPod: V1Pod | undefined): "create" | "keep" | "replace" {
+  if (mirrorPod === undefined) return "create";
+  return !isDeleting(mirrorPod) && isMirrorPodOf(mirrorPod, pod) ? "keep" : "replace";
+}
+
+function isDeleting({ metadata }: V1Pod): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null;
 }
 
 function changeOf(mirrorPod: V1Pod, pod: V1Pod): string {

@@ -49,6 +49,11 @@ const stage = z.strictObject({
   hints: z.array(bilingual).min(1),
 });
 
+const LIVE_PARTS = [
+  ...(["renewInterval", "leaseLoop", "generateEvents", "getPhase", "backOff", "podCache", "eviction"] as const),
+  ...(["podConfig", "mirrorPod", "token", "csr", "exec"] as const),
+] as const;
+
 const TASK = z.strictObject({
   number: z.number().int().min(1),
   title: bilingual,
@@ -62,7 +67,7 @@ const TASK = z.strictObject({
   /** the labs of the same chapter */
   labs: z.array(id).min(1),
   /** the part of kubelab's node that the learner's file replaces in the live run; default: it has none */
-  live: z.enum(["lease", "generateEvents", "getPhase"]).exactOptional(),
+  live: z.enum(LIVE_PARTS).exactOptional(),
   /** values that several cases share */
   shared: z.unknown().optional(),
   stages: z.array(stage).min(1),

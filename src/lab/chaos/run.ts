@@ -24,6 +24,8 @@ const CALM_MS = 30_000;
 interface RunOptions {
   /** called for a fault that found nothing to break, such as a container that had ended; default: it fails the run */
   readonly onMissed?: (entry: Scenario["do"][number]) => void;
+  /** tried once the scenario is over, in the cluster's time; @returns further judgements */
+  readonly after?: (stage: Stage, signal: AbortSignal) => Promise<readonly Judgement[]>;
 }
 
 /**
@@ -53,7 +55,10 @@ export async function runScenario(
       await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
     }
     await time.settle();
-    return await play(stage, scenario, { open, signal, ...options });
+    const judgements = await play(stage, scenario, { open, signal, ...options });
+    const { after } = options;
+    if (after === undefined) return judgements;
+    return [...judgements, ...(await time.during(() => after(stage, signal), signal))];
   } finally {
     // The cluster's end is no part of the run, and needs time that passes.
     isOver = true;

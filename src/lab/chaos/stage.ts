@@ -4,6 +4,7 @@ import { DnsFaults } from "../../cluster/dns/dns-faults.js";
 import type { KubeletHooks } from "../../kubelet/app/kubelet.js";
 import type { KubeClient } from "../../staging/client-go/rest/client.js";
 import { createClient } from "../../staging/client-go/rest/create-client.js";
+import type { BootstrapToken } from "../../staging/cluster-bootstrap/token.js";
 import type { NodeContext } from "../../testbed/context.js";
 import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
 import type { TraceEvent } from "../../trace/events.js";
@@ -24,6 +25,7 @@ const KUBE_VERSION = "1.25";
 /** The cluster of a scenario, in this process. Its time stands still. */
 export interface Stage {
   readonly clock: SystemClock;
+  readonly random: SeededRandom;
   readonly facts: LabFacts;
   readonly nodes: LabNodes;
   readonly faults: ServerFaults;
@@ -42,13 +44,15 @@ export interface RunDeps {
   readonly random: SeededRandom;
   /** of each kubelet; default: none */
   readonly hooks?: KubeletHooks;
+  /** makes the token with which the nodes join, as the administrator; default: one for each */
+  readonly joinToken?: (client: KubeClient, nowMs: number) => Promise<BootstrapToken>;
   /** called with each fact of the cluster */
   readonly onFact?: (event: TraceEvent) => void;
 }
 
 /** Starts the control plane and the nodes. @param open closes them */
 export async function openStage(
-  { context, random, hooks, onFact }: RunDeps,
+  { context, random, hooks, joinToken, onFact }: RunDeps,
   clock: SystemClock,
   scenario: Scenario,
   open: Disposables,
@@ -66,6 +70,9 @@ export async function openStage(
   const plane = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
   const { admin } = plane;
   open.defer(() => apiServer?.[Symbol.asyncDispose]() ?? plane.close());
+  const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
+  open.defer(() => client.close());
+  const token = await joinToken?.(client, clock.now());
   const nothing = async () => {};
   const description = "the scenario's cluster";
   const nodes = await LabNodes.open(
@@ -84,12 +91,10 @@ export async function openStage(
       },
       settings: { verbosity: 1, pullMs: 400, kubeProxy: hasServices(scenario), link: true },
       runtimesHere: true,
-      ...defined({ hooks }),
+      ...defined({ hooks, token }),
     },
   );
   open.defer(() => nodes[Symbol.asyncDispose]());
-  const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
-  open.defer(() => client.close());
   open.defer(async () => faults.writes.set(0));
   const guard = scenario.invariants.length === 0 ? undefined : new Guard(scenario.invariants, clock, facts.reads);
   if (guard !== undefined) {
@@ -98,7 +103,7 @@ export async function openStage(
     if (apiServer !== undefined) apiServer.onChange = (current) => guard.follow(current);
     for (const { name, runtime } of nodes.all) guard.followRuntime(name, runtime.control);
   }
-  return { clock, facts, nodes, faults, dnsFaults, apiServer, client, guard };
+  return { clock, random, facts, nodes, faults, dnsFaults, apiServer, client, guard };
 }
 
 /** Whether pods use the addresses of Services, among them that of the name server. Without kube-proxy a cluster starts faster. */

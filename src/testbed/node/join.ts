@@ -1,6 +1,11 @@
 import type { KubeletConfiguration } from "../../kubelet/apis/config/defaults.js";
 import { NodeAgent } from "../../kubelet/app/node-agent.js";
-import { type BootstrapIdentity, type BootstrapResult, loadClientCert } from "../../kubelet/certificate/bootstrap.js";
+import {
+  type BootstrapIdentity,
+  type BootstrapResult,
+  type IdentityParts,
+  loadClientCert,
+} from "../../kubelet/certificate/bootstrap.js";
 import { type CertificateStore, openCertificateStore } from "../../kubelet/certificate/certificate-store.js";
 import { type BootstrapDecision, needsBootstrap } from "../../kubelet/certificate/needs-bootstrap.js";
 import { movedTo, noteMove } from "../../kubelet/certificate/node-kubeconfig.js";
@@ -52,6 +57,8 @@ export interface JoinSession {
    * kubelet starts while the API server is away.
    */
   readonly testsIdentity?: boolean;
+  /** see BootstrapOptions */
+  readonly parts?: IdentityParts;
   /** the node's addresses in addition to its name; default: this machine's loopback address */
   readonly addresses?: readonly NodeAddress[];
 }
@@ -241,7 +248,7 @@ async function requestAsNode(
       ...(plan.takesOver === true
         ? {}
         : { refuseTakenName: { orAskAs: administrator === undefined ? [] : [administrator.client] } }),
-      ...defined({ expirationSeconds: plan.expirationSeconds }),
+      ...defined({ expirationSeconds: plan.expirationSeconds, parts: session.parts }),
       timedOutHint: (csrName) => timedOutHint(session, csrName),
       whileWaiting: (csr, signal) => approve(session, csr, administrator, signal),
     },

@@ -108,7 +108,7 @@ export async function startNode(
     if (options.cri !== undefined) await opening;
     const prepared = await prepareNode({
       ...{ context, clock: kubeletClock, trace, plan, kubeVersion, config, target, store },
-      ...defined({ testsIdentity: options.testsIdentity }),
+      ...defined({ testsIdentity: options.testsIdentity, parts: options.hooks?.identity }),
       ...(nodeAddress !== undefined && isInOwnCluster(options) ? { addresses: addressesInNetwork(nodeAddress) } : {}),
     });
     opened.defer(() => prepared.agent.close());

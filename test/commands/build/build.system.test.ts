@@ -216,46 +216,6 @@ test("a state folder that cannot be written costs only the progress", async () =
   assert.equal(code, 0);
 });
 
-describe("a node with the learner's part in it", () => {
-  const home = newHome();
-  const path = join(home, "mine.mjs");
-  const solutionOf = (task: string) =>
-    `// kubelab build: ${task}\n${readFileSync(`test/lab/build/solutions/${task}.mjs`, "utf8")}`;
-
-  test.each(["generate-events", "phase"])("%s: it runs as with kubelab's own part", async (task) => {
-    writeFileSync(path, solutionOf(task));
-    const { code, stdout } = await runCliProcess(home, "build", "check", path);
-    assert.match(stdout, /✓ kubelab's node with your part in it/);
-    assert.doesNotMatch(stdout, /✗/);
-    assert.equal(code, 0);
-  });
-
-  test("what only the run shows is named, beside what kubelab's own part did", async () => {
-    // The tests' pods have short names.
-    const text = solutionOf("generate-events").replace(
-      '[event("ContainerDied")]',
-      "$&.filter(() => ref.podUid.length < 9)",
-    );
-    writeFileSync(path, text);
-    const { code, stdout } = await runCliProcess(home, "build", "check", path);
-    assert.match(stdout, /✗ pod\/job=Succeeded \(within 12 s\)/);
-    assert.match(stdout, /Only with kubelab's own part:\n.*ContainerDied default\/again main/);
-    assert.equal(code, 1);
-    const { code: withoutNode } = await runCliProcess(home, "build", "check", path, "--no-live");
-    assert.equal(withoutNode, 0);
-  });
-
-  test("an endless loop in the node ends in a sentence", async () => {
-    writeFileSync(
-      path,
-      solutionOf("phase").replace("const inits", "while (statuses[0]?.containerID) {}\n  const inits"),
-    );
-    const { code, stdout } = await runCliProcess(home, "build", "check", path);
-    assert.match(stdout, /did not get to the end:\n {2}nothing happened any more/);
-    assert.equal(code, 1);
-  });
-});
-
 test("watch judges each save, also one that replaces the file", async () => {
   const home = newHome();
   await runCliProcess(home, "build", "start", "renew-interval");

@@ -5,7 +5,7 @@ import { PodCache } from "../../../src/kubelet/container/cache.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { rankPods } from "../../../src/kubelet/eviction/ranking.js";
 import { convertState, generateEvents, isSyncPodWorthy } from "../../../src/kubelet/pleg/events.js";
-import { MirrorClient } from "../../../src/kubelet/pod/mirror-client.js";
+import { mirrorPodOf, whatToDo } from "../../../src/kubelet/pod/mirror-client.js";
 import { getPhase } from "../../../src/kubelet/status/phase.js";
 import type { PodSource, PodUpdate } from "../../../src/kubelet/types/pod-update.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
@@ -25,7 +25,6 @@ import type { Clock } from "../../../src/util/clock.js";
 import { factFor } from "../../../src/util/release/facts.js";
 import { SeededRandom } from "../../../src/util/seeded-random.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
-import { MemoryClient } from "../../support/memory-client.js";
 
 const KUBE_VERSION = "1.25";
 const NEVER = new AbortController().signal;
@@ -121,13 +120,6 @@ function withoutOwner(body: unknown): unknown {
   return { ...rest, metadata: others };
 }
 
-function mirrorsOf(node: { readonly name: string; readonly uid: string }) {
-  const client = new MemoryClient(({ method }) =>
-    method === "GET" ? { status: 200, body: { kind: "Node", metadata: node } } : { status: 200, body: {} },
-  );
-  return { client, mirrors: new MirrorClient({ client, trace: new Trace(new FakeClock()) }, node.name) };
-}
-
 interface RankedPod {
   readonly name: string;
   readonly priority: number;
@@ -190,19 +182,7 @@ export const OWN_MODULES: Readonly<Record<string, Readonly<Record<string, unknow
     csrObject,
   },
   "merge-sources": { PodConfig: OwnPodConfig },
-  "mirror-pod": {
-    mirrorPodOf: async (pod: V1Pod, node: { readonly name: string; readonly uid: string }) => {
-      const { client, mirrors } = mirrorsOf(node);
-      await mirrors.createMirrorPod(pod, "there is none yet", NEVER);
-      return client.requests.find(({ method }) => method === "POST")?.body;
-    },
-    whatToDo: async (pod: V1Pod, mirrorPod: V1Pod | undefined) => {
-      const { client, mirrors } = mirrorsOf({ name: "n1", uid: "u1" });
-      await mirrors.reconcile(pod, mirrorPod, NEVER);
-      const methods = client.requests.map(({ method }) => method);
-      return methods.includes("DELETE") ? "replace" : methods.includes("POST") ? "create" : "keep";
-    },
-  },
+  "mirror-pod": { mirrorPodOf, whatToDo },
   "eviction-ranking": { rankMemoryPressure },
   "lease-loop": { LeaseController: OwnLeaseController },
 };

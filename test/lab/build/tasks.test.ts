@@ -11,7 +11,7 @@ import { OWN_MODULES } from "./own-modules.js";
 
 const MOST_WRONG = 20;
 /** kubelab's own form of these waits, where the learner's does not. */
-const OWN_ASYNC = ["clientUsages", "mirrorPodOf", "whatToDo", "set"];
+const OWN_ASYNC = ["clientUsages", "set"];
 
 interface WrongSolution {
   readonly name: string;

@@ -1,4 +1,5 @@
 import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import { defined } from "../../../util/defined.js";
 import { AllocateResourcesAdmitHandler } from "../../cm/allocate-resources.js";
 import { evictionConfig } from "../../eviction/config.js";
 import { EvictionManager } from "../../eviction/eviction-manager.js";
@@ -39,6 +40,7 @@ function newEvictionManager(kubelet: WithPodWorkers): EvictionManager {
   return new EvictionManager(
     {
       ...{ ...kubelet.ctx, recorder, imageGc, containerGc },
+      ...defined({ rankPods: kubelet.deps.hooks?.rankPods }),
       summaryProvider: { get: (update, signal) => summaryProvider.get(update, signal, needsProcesses) },
       agent: kubelet.deps.agent,
       hasDedicatedImageFs: (signal) => fileSystems.hasDedicatedImageFs(signal),

@@ -1,3 +1,4 @@
+import { defined } from "../../../util/defined.js";
 import { PodCache } from "../../container/cache.js";
 import { MirrorClient } from "../../pod/mirror-client.js";
 import { PodManager } from "../../pod/pod-manager.js";
@@ -13,7 +14,7 @@ import type { WithSources } from "./sources.js";
 export type WithPods = WithSources & ReturnType<typeof newPods>;
 
 /** API objects that pods need, and pods as desired and as reported. */
-export function newPods({ ctx, recording, options, allocatable }: WithSources, later: Later) {
+export function newPods({ ctx, deps, recording, options, allocatable }: WithSources, later: Later) {
   const objectManagers = new PodObjectManagers(ctx);
   const tokens = new TokenManager(ctx);
   const podDirs = new PodDirs(options.rootDir);
@@ -22,7 +23,7 @@ export function newPods({ ctx, recording, options, allocatable }: WithSources, l
     { rootDir: options.rootDir, hostPaths: options.machine.hostPaths },
   );
   const podManager = new PodManager();
-  const mirrorClient = new MirrorClient(ctx, options.nodeName);
+  const mirrorClient = new MirrorClient({ ...ctx, ...defined({ parts: deps.hooks?.mirrorPods }) }, options.nodeName);
   const podCache = new PodCache({ onWait: () => later.pleg().relistSoon() });
   const podDeletionSafety = new PodDeletionSafety({ ...ctx, podWorkers: later.podWorkers, volumes });
   const statusManager = new StatusManager({ ...ctx, podManager, podDeletionSafety }, options);

@@ -4,6 +4,7 @@ import type { HostedRuntime } from "../../../cluster/runtime/host/host.js";
 import type { KubeletHooks } from "../../../kubelet/app/kubelet.js";
 import type { Taint } from "../../../staging/apimachinery/api/node.js";
 import type { RestConfig } from "../../../staging/client-go/rest/client.js";
+import type { BootstrapToken } from "../../../staging/cluster-bootstrap/token.js";
 import type { NodeContext } from "../../../testbed/context.js";
 import { planUnasked } from "../../../testbed/node/join-plan.js";
 import { nodeConfiguration } from "../../../testbed/node/kubelet-config.js";
@@ -43,6 +44,8 @@ export interface LabNodesOptions {
   readonly settings: LabDefinition["nodeOptions"];
   /** of each kubelet; default: none */
   readonly hooks?: KubeletHooks;
+  /** with which each node joins; default: one of its own */
+  readonly token?: BootstrapToken;
   /** runs the runtimes in this process, for held time; default: each in its own */
   readonly runtimesHere?: boolean;
 }
@@ -54,6 +57,8 @@ interface Session {
   readonly facts: LabFacts;
 }
 
+/** How long a node waits that joins with a given token. */
+const STRICT_JOIN_MS = 60_000;
 /** The last characters to keep of each node's trace, which grows quickly on a fast clock. */
 const MAX_TOLD = 4_000_000;
 
@@ -218,11 +223,13 @@ export class LabMachine {
     const isRight = this.#clockOffsetMs === 0 && this.#clockRate === 1;
     const clock = isRight ? right : new OffsetClock(right, this.#clockOffsetMs, this.#clockRate);
     const { startNode } = await import("../../../testbed/node/node.js");
-    const { target: direct, taints } = this.options;
+    const { target: direct, taints, token } = this.options;
     const { link } = this;
     const target = link === undefined ? direct : { ...direct, admin: { ...direct.admin, server: link.url } };
-    const unasked = planUnasked(this.name, join(this.options.folder, this.name), undefined);
-    const plan = taints === undefined ? unasked : { ...unasked, taints };
+    const unasked = planUnasked(this.name, join(this.options.folder, this.name), token);
+    // With a token that was given only the controllers approve, so that a wrong one or a wrong request shows.
+    const strict = token === undefined ? {} : ({ approval: "manual", timeoutMs: STRICT_JOIN_MS } as const);
+    const plan = { ...unasked, ...strict, ...defined({ taints }) };
     this.#kubelet = await startNode(
       { context: contextOf(context, randomOf(context.random, this.name), signal), clock, trace: this.#openTrace() },
       {

@@ -24,6 +24,8 @@ export interface RequestOptions {
   readonly expirationSeconds?: number | undefined;
   /** Unix ms */
   readonly nowMs: number;
+  /** default: `csrObject` */
+  readonly csrObject?: typeof csrObject;
 }
 
 export type RequestResult =
@@ -47,7 +49,8 @@ export async function requestCertificate(
 ): Promise<RequestResult> {
   const { name = "", subject, sans } = options;
   const pem = createCertificateRequest(options.key, sans === undefined ? { subject } : { subject, sans });
-  const { csr, isNew } = await createOrGet(client, csrObject(pem, options), signal);
+  const make = options.csrObject ?? csrObject;
+  const { csr, isNew } = await createOrGet(client, make(pem, options), signal);
   if (isNew) return { outcome: "created", csr };
   const why = whyUnusable(csr, options);
   return why === undefined ? { outcome: "reused", csr } : { outcome: "unusable", name, why };

@@ -22,6 +22,8 @@ export interface SpdyRemoteCommandOptions {
   readonly options: RemoteCommandOptions;
   readonly clock: Clock;
   readonly observer?: FrameObserver | undefined;
+  /** the streams to open; default: those of the options */
+  readonly types?: readonly string[];
 }
 
 export interface ConnectSpdyRemoteCommandOptions
@@ -78,7 +80,7 @@ export async function connectSpdyRemoteCommand(
  */
 export async function spdyRemoteCommand(
   upgraded: Pick<UpgradedSocket, "socket" | "head" | "headers">,
-  { options, clock, observer }: SpdyRemoteCommandOptions,
+  { options, clock, observer, types }: SpdyRemoteCommandOptions,
   signal: AbortSignal,
 ): Promise<RemoteCommandClientSession> {
   const { socket, head, headers } = upgraded;
@@ -91,8 +93,8 @@ export async function spdyRemoteCommand(
     const answered = headers[PROTOCOL_VERSION_HEADER.toLowerCase()];
     // Kubernetes 1.0 did not negotiate: a server without an answer speaks the first version.
     const subprotocol = typeof answered === "string" && answered !== "" ? answered : "channel.k8s.io";
-    const types = streamTypes(options, subprotocol);
-    const opened = await Promise.all(types.map((streamtype) => connection.open({ streamtype })));
+    const wanted = types ?? streamTypes(options, subprotocol);
+    const opened = await Promise.all(wanted.map((streamtype) => connection.open({ streamtype })));
     const streams = new Map(opened.map((stream) => [stream.headers["streamtype"] ?? "", stream]));
     return new SpdyClientSession(connection, subprotocol, streams);
   } catch (error) {

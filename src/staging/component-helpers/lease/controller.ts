@@ -8,7 +8,7 @@ import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/
 import { LeaseObserver, type LeaseOutcome, leaseDurationSeconds, renewIntervalMs } from "./lease-observer.js";
 
 const RENEWAL = { what: "renew the Lease", setBy: "renewInterval" };
-const RETRY = { what: "try to create the Lease again", setBy: "back-off" };
+export const RETRY = { what: "try to create the Lease again", setBy: "back-off" };
 
 /** coordination.k8s.io/v1 Lease */
 export interface LeaseObject extends KubeObject {
@@ -42,7 +42,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
  * Differs: no 4 % jitter unless requested; a 403 before the first lease ends it, because a missing right will not appear.
  */
 export class LeaseController {
-  readonly #observer: LeaseObserver;
+  readonly observer: LeaseObserver;
   #latest: LeaseObject | undefined;
   /** the API server has answered with a lease */
   #hadLease = false;
@@ -51,7 +51,7 @@ export class LeaseController {
     readonly deps: ClientCtx,
     readonly options: LeaseOptions,
   ) {
-    this.#observer = new LeaseObserver(deps.trace, options);
+    this.observer = new LeaseObserver(deps.trace, options);
   }
 
   /** the lease as it was last written; undefined before the first time, and while it is unknown */
@@ -77,16 +77,16 @@ export class LeaseController {
     for (;;) {
       await this.deps.clock.sleep(this.nextSleepMs(), signal, { ...RENEWAL, valueMs: renewIntervalMs(this.options) });
       const outcome = await this.sync(signal);
-      this.#observer.ended(outcome);
+      this.observer.ended(outcome);
       yield outcome;
     }
   }
 
   /** One round outside the loop, reported as a step with the constants. */
   syncOnce(signal: AbortSignal): Promise<LeaseOutcome> {
-    return this.#observer.step(async () => {
+    return this.observer.step(async () => {
       const outcome = await this.sync(signal);
-      this.#observer.ended(outcome);
+      this.observer.ended(outcome);
       return outcome;
     });
   }
@@ -96,7 +96,7 @@ export class LeaseController {
     if (this.#latest !== undefined) {
       const outcome = await this.#retryUpdate(this.#latest, signal);
       if (outcome.type !== "failed") return outcome;
-      this.#observer.stale(outcome.why);
+      this.observer.stale(outcome.why);
     }
     const ensured = await this.#backoffEnsure(signal);
     this.#latest = ensured.lease;
@@ -115,7 +115,7 @@ export class LeaseController {
     for (;;) {
       const ensured = await this.#ensure(signal);
       if (!ensured.retry) return ensured;
-      this.#observer.unavailable(ensured.why, sleepMs);
+      this.observer.unavailable(ensured.why, sleepMs);
       await this.deps.clock.sleep(sleepMs, signal, RETRY);
       sleepMs = Math.min(sleepMs * 2, maxMs);
     }
@@ -124,7 +124,7 @@ export class LeaseController {
   /** Gets the lease, or creates it. Mirrors ensureLease. */
   async #ensure(signal: AbortSignal): Promise<Ensured> {
     const path = objectPath(NODE_LEASES, this.options.nodeName);
-    const found = await this.#attempt({ method: "GET", path }, signal);
+    const found = await this.attempt({ method: "GET", path }, signal);
     if (found.lease !== undefined) return { lease: found.lease, created: false, retry: false, why: "" };
     if (found.status !== 404) return { lease: undefined, created: false, retry: true, why: found.why };
     const owner = await this.#nodeOwner(signal);
@@ -133,7 +133,7 @@ export class LeaseController {
       return { lease: undefined, created: false, retry: false, why };
     }
     const body = this.#newLease(undefined, owner);
-    const made = await this.#attempt({ method: "POST", path: collectionPath(NODE_LEASES), body }, signal);
+    const made = await this.attempt({ method: "POST", path: collectionPath(NODE_LEASES), body }, signal);
     return { lease: made.lease, created: made.lease !== undefined, retry: made.lease === undefined, why: made.why };
   }
 
@@ -145,14 +145,14 @@ export class LeaseController {
       const hasOwner = (base?.metadata.ownerReferences ?? []).length > 0;
       const body = this.#newLease(base, hasOwner ? undefined : await this.#nodeOwner(signal));
       const path = objectPath(NODE_LEASES, this.options.nodeName);
-      const answer = await this.#attempt({ method: "PUT", path, body }, signal);
+      const answer = await this.attempt({ method: "PUT", path, body }, signal);
       if (answer.lease !== undefined) {
         this.#latest = answer.lease;
         return { type: "renewed", renewTime: answer.lease.spec.renewTime ?? "" };
       }
       why = answer.why;
       if (answer.status === 409) {
-        this.#observer.conflict(answer.why);
+        this.observer.conflict(answer.why);
         base = (await this.#backoffEnsure(signal)).lease;
       }
     }
@@ -211,7 +211,7 @@ export class LeaseController {
    * Sends one request. Failures are return values, except for an abort. Before the first lease a missing right and a server that is not
    * trusted are thrown, because a wrong configuration does not mend itself; upstream retries these, too.
    */
-  async #attempt(
+  async attempt(
     request: { method: "GET" | "POST" | "PUT"; path: string; body?: LeaseObject },
     signal: AbortSignal,
   ): Promise<{ lease: LeaseObject | undefined; status: number | undefined; why: string }> {
