@@ -116,6 +116,7 @@ export async function loadPrograms(): Promise<void> {
     import("../../../src/cluster/shell/programs/coredns.js"),
     import("../../../src/cluster/shell/programs/web/busybox-httpd.js"),
     import("../../../src/cluster/shell/programs/web/nginx.js"),
+    import("../../../src/cluster/shell/programs/web/php-apache.js"),
     import("../../../src/cluster/shell/programs/net/curl.js"),
     import("../../../src/cluster/shell/programs/net/dig.js"),
     import("../../../src/cluster/shell/programs/net/nc.js"),

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, onTestFinished, test } from "vitest";
 import type { Container } from "../../../src/cluster/runtime/state/container.js";
+import { NS_PER_UNIT } from "../../../src/cluster/shell/process/cpu.js";
 import { duplexOf } from "../../../src/cluster/shell/process/duplex.js";
 import { convertReview } from "../../../src/cluster/shell/programs/agnhost/crd-conversion-webhook.js";
 import { answerTo } from "../../../src/cluster/shell/programs/agnhost/webhook.js";
@@ -546,6 +547,85 @@ output:
       "Error from runner: address x: missing port in address",
     ],
   );
+});
+
+test("resource-consumer uses what a request asks for until its time is over", async () => {
+  const [consumer, client] = [agnhost("resource-consumer"), agnhost("pause")];
+  await lab.settle();
+  const post = async (path: string, form: string) =>
+    (await lab.sh(`curl -s -d '${form}' http://${sandboxIp(consumer)}:8080/${path}`, client)).stdout.toString();
+  const machine = consumer.running?.machine;
+  const units = () => machine?.cpu.usedUnits ?? 0;
+  assert.equal(
+    await post("ConsumeCPU", "millicores=500&durationSec=10"),
+    "ConsumeCPU\n500 millicores\n10 durationSec\n",
+  );
+  const before = units();
+  await lab.clock.advance(10_000);
+  assert.equal(Math.round(((units() - before) * NS_PER_UNIT) / 1e8) / 10, 5, "seconds of CPU time");
+  assert.match(await post("ConsumeMem", "megabytes=40&durationSec=10"), /^ConsumeMem\n40 megabytes/);
+  await lab.clock.advance(2_000);
+  const used = () => Math.round((machine?.memory.usedBytes ?? 0) / 1024 ** 2);
+  assert.equal(used(), 40);
+  await lab.clock.advance(10_000);
+  assert.equal(used(), 0);
+  assert.match(await post("BumpMetric", "metric=qps&delta=3&durationSec=5"), /^BumpMetric\nqps metric\n3 delta/);
+  assert.match(await curl(client, consumer, "/metrics"), /qps 3\.000000\n$/);
+  await lab.clock.advance(5_000);
+  assert.match(await curl(client, consumer, "/metrics"), /qps 0\.000000\n$/);
+  assert.deepEqual(
+    [
+      await curl(client, consumer, "/ConsumeCPU"),
+      await post("ConsumeCPU", "millicores=5"),
+      await post("ConsumeCPU", "millicores=x&durationSec=1"),
+      await post("other", ""),
+    ],
+    [
+      "Bad request. Not a POST request\n",
+      "not given function argument\n",
+      "incorrect function argument\n",
+      "unknown function: /other\n",
+    ],
+  );
+});
+
+test("resource-consumer-controller spreads an amount over requests to a Service", async () => {
+  const dnsConfig = {
+    servers: ["10.0.0.10"],
+    searches: ["default.svc.cluster.local", "svc.cluster.local"],
+    options: [],
+  };
+  const args = ["resource-consumer-controller", "--consumer-service-name=c"];
+  const controller = lab.run({ image: { image: "agnhost" }, args }, lab.sandbox({ dnsConfig }));
+  const consumer = agnhost("resource-consumer");
+  await lab.settle();
+  lab.sh(`echo '${sandboxIp(consumer)} c.default.svc.cluster.local' >> /etc/hosts`, controller);
+  await lab.settle();
+  const form = "millicores=250&durationSec=1&requestSizeMillicores=100";
+  const answer = await lab.sh(`curl -s -d '${form}' http://127.0.0.1:8080/ConsumeCPU`, controller);
+  assert.equal(
+    answer.stdout.toString(),
+    "RC manager: sending 2 requests to consume 100 millicores each and 1 request to consume 50 millicores\n" +
+      "Consumed 100 millicores\nConsumed 100 millicores\nConsumed 50 millicores\n",
+  );
+});
+
+test("hpa-example answers after work, which its limit makes longer", async () => {
+  const image = { image: "registry.k8s.io/hpa-example" };
+  lab.core.images.add({ domain: "registry.k8s.io", path: "hpa-example", tag: "latest" });
+  const resources = { cpuPeriod: 100_000n, cpuQuota: 50_000n };
+  const server = lab.run({ image, linux: { resources } });
+  const client = agnhost("pause");
+  await lab.settle();
+  let isAnswered = false;
+  const answer = curl(client, server, "/", 80).finally(() => {
+    isAnswered = true;
+  });
+  await lab.settle();
+  await lab.clock.advance(90);
+  assert.equal(isAnswered, false);
+  await lab.clock.advance(10);
+  assert.equal(await answer, "OK!");
 });
 
 test("webhooks without their files end with Go's words", async () => {

@@ -64,6 +64,7 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["builtin", builtin],
   ["nginx", async (self) => (await import("./web/nginx.js")).nginx(self)],
   ["httpd", async (self) => (await import("./web/httpd.js")).httpd(self)],
+  ["php-apache", async (self) => (await import("./web/php-apache.js")).phpApache(self)],
   ["http-echo", async (self) => (await import("./agnhost/http-echo.js")).httpEcho(self)],
   ["etcd", standIns.etcd],
   ["busybox-httpd", async (self) => (await import("./web/busybox-httpd.js")).busyboxHttpd(self)],
@@ -205,7 +206,7 @@ async function help(self: Self, program: Program): Promise<number> {
 
 /** Programs that no busybox has, or under another name. */
 const OF_OTHER_IMAGES = new Set(
-  "utility builtin nginx httpd http-echo etcd busybox-httpd curl dig stress coredns perl component app repl kubectl agnhost nnp pause entrypoint redis-server redis-cli gosu".split(
+  "utility builtin nginx httpd php-apache http-echo etcd busybox-httpd curl dig stress coredns perl component app repl kubectl agnhost nnp pause entrypoint redis-server redis-cli gosu".split(
     " ",
   ),
 );

@@ -15,6 +15,7 @@ import { net } from "./net.js";
 import { netexec } from "./netexec.js";
 import { noSnatTest, noSnatTestProxy } from "./no-snat-test.js";
 import { testIssuerDiscovery } from "./openid-metadata.js";
+import { resourceConsumer, resourceConsumerController } from "./resource-consumer.js";
 import {
   fakeGitServer,
   liveness,
@@ -51,6 +52,8 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   pause,
   porter,
   "port-forward-tester": portForwardTester,
+  "resource-consumer": resourceConsumer,
+  "resource-consumer-controller": resourceConsumerController,
   "serve-hostname": serveHostname,
   "test-service-account-issuer-discovery": testIssuerDiscovery,
   "test-webserver": testWebserver,
