@@ -49,7 +49,7 @@ const FIELDS = [
   ],
 ];
 
-/** RS, and `getline` in BEGIN. */
+/** RS, `getline` in BEGIN, and operands that set variables. */
 const RECORDS = [
   [
     String.raw`(?<lines>\w)=(?<text>\w)\.split\(${"`\n`"}\);if\(\k<lines>\.length>0&&\k<lines>\[\k<lines>\.length-1\]===""&&\k<lines>\.pop\(\),(?=\k<lines>\.length>\w\).{1,150}?for\((?<awk>\w)\.FILENAME=)`,
@@ -65,8 +65,8 @@ const RECORDS = [
   ],
   [String.raw`(?<awk>\w)\.NR\+\+,\k<awk>\.lineIndex=`, "$<awk>.FNR++,$&"],
   [
-    String.raw`let (?<run>\w)=new \w\((?<awk>\w)\);\k<run>\.execute\(\w\);(?=.{1,2500}?if\((?<files>\w)\.length>0\)for\(.{1,60}?=(?<host>\w)\.fs\.resolvePath)`,
-    "$&$<awk>.awkOpen=()=>awkOpen($<awk>,$<host>,$<files>[0]);",
+    String.raw`let (?<run>\w)=new (?<program>\w)\((?<awk>\w)\);\k<run>\.execute\((?<ast>\w)\);(?<middle>.{1,2500}?)if\((?<files>\w)\.length>0\)for\(let (?<name>\w) of \k<files>\)\{(?=.{1,40}?=(?<host>\w)\.fs\.resolvePath)`,
+    "let $<run>=new $<program>($<awk>);$<run>.execute($<ast>);$<awk>.awkOpen=()=>awkOpen($<awk>,$<host>,$<files>.find(awkIsFile));$<middle>if($<files>.some(awkIsFile)||$<files>.some((one)=>!awkAssigns($<awk>,one)))for(let $<name> of $<files>){if(awkAssigns($<awk>,$<name>))continue;",
   ],
 ];
 
@@ -100,6 +100,20 @@ const OUTPUT = [
   ],
 ];
 
+const BIT_FUNCTIONS = '["and","&"],["or","|"],["xor","^"],["lshift","<<"],["rshift",">>>"]';
+
+/** Functions that just-bash refuses or lacks. */
+const FUNCTIONS = [
+  [
+    String.raw`\["systime",\w+\("systime"\)\],\["mktime",\w+\("mktime"\)\],\["strftime",\w+\("strftime"\)\]`,
+    `...awkFunctions([${BIT_FUNCTIONS}])`,
+  ],
+  [
+    String.raw`\["length",(?<own>\w+)\]`,
+    '["length",async(args,awk,run)=>awkArrayLength(awk,args)??$<own>(args,awk,run)]',
+  ],
+];
+
 /** Expressions: `length` alone, the precedence of concatenation, and numbers as texts (CONVFMT). */
 const EXPRESSIONS = [
   [
@@ -125,6 +139,15 @@ const EXPRESSIONS = [
     String.raw`function (?<name>\w)\((?<value>\w)\)\{return typeof \k<value>=="string"\?\k<value>:\(Number\.isInteger\(\k<value>\),String\(\k<value>\)\)\}`,
     "function $<name>($<value>){return awkText($<value>)}",
     2,
+  ],
+  // A text of the program is never a number, and a value that is read exists.
+  [
+    String.raw`return (?<compare>\w+)\((?<left>\w),(?<right>\w),(?<how>\w)\);(?=let \w=\w\(\k<left>\),)`,
+    "return awkIsText(t.left)||awkIsText(t.right)?awkCompare(awkText($<left>),awkText($<right>),$<how>):$<compare>($<left>,$<right>,$<how>);",
+  ],
+  [
+    String.raw`return (?<awk>\w)\.arrays\[(?<name>\w)\]\?\.\[(?<key>\w)\]\?\?""\}`,
+    "return awkElement($<awk>,$<name>,$<key>)}",
   ],
   [String.raw`case"OFMT":(?<awk>\w)\.OFMT=(?<value>\w\(\w\));return;`, '$&case"CONVFMT":awkConversion=$<value>;break;'],
 ];
@@ -168,6 +191,78 @@ async function awkOpen(awk, host, file) {
     Object.assign(awk, { lines: awkRecords(text, awk.vars.RS), lineIndex: -1, awkIsOpen: true });
     return true;
   } catch { return false; }
+}
+const AWK_ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
+function awkIsFile(operand) { return !AWK_ASSIGNMENT.test(operand); }
+function awkAssigns(awk, operand) {
+  const [, name, value] = AWK_ASSIGNMENT.exec(operand) ?? [];
+  if (name !== undefined) awkSet(awk, name, value);
+  return name !== undefined;
+}
+const AWK_TEXTS = new Set(["substr", "toupper", "tolower", "sprintf", "strftime"]);
+function awkIsText(node) {
+  return node.type === "string" || (node.type === "binary" && node.operator === " ") || (node.type === "call" && AWK_TEXTS.has(node.name));
+}
+function awkCompare(left, right, how) {
+  const order = left < right ? -1 : left > right ? 1 : 0;
+  const results = { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0, "==": order === 0, "!=": order !== 0 };
+  return Number(results[how]);
+}
+function awkElement(awk, name, key) {
+  const array = (awk.arrays[name] ??= Object.create(null));
+  if (!(key in array)) {
+    array[key] = "";
+    awk.arrayElementCount++;
+  }
+  return array[key];
+}
+function awkArrayLength(awk, [argument]) {
+  let name = argument?.type === "variable" ? argument.name : undefined;
+  for (const seen = new Set(); awk.arrayAliases.has(name) && !seen.has(name); name = awk.arrayAliases.get(name)) seen.add(name);
+  return awk.arrays[name] === undefined ? undefined : Object.keys(awk.arrays[name]).length;
+}
+function awkStrftime(format, seconds) {
+  const at = new Date(seconds * 1000);
+  const iso = at.toISOString();
+  const named = (options) => at.toLocaleString("en-US", { timeZone: "UTC", ...options });
+  const hours = at.getUTCHours();
+  const parts = {
+    Y: iso.slice(0, 4), y: iso.slice(2, 4), m: iso.slice(5, 7), d: iso.slice(8, 10), e: String(at.getUTCDate()).padStart(2),
+    H: iso.slice(11, 13), M: iso.slice(14, 16), S: iso.slice(17, 19), I: String(hours % 12 || 12).padStart(2, "0"),
+    p: hours < 12 ? "AM" : "PM", a: named({ weekday: "short" }), A: named({ weekday: "long" }), b: named({ month: "short" }),
+    h: named({ month: "short" }), B: named({ month: "long" }), s: String(Math.floor(seconds)), u: String(at.getUTCDay() || 7),
+    w: String(at.getUTCDay()), j: String(Math.floor((at - Date.UTC(at.getUTCFullYear())) / 864e5) + 1).padStart(3, "0"),
+    Z: "UTC", z: "+0000", n: "\n", t: "\t", "%": "%",
+  };
+  const whole = { F: "%Y-%m-%d", T: "%H:%M:%S", R: "%H:%M", D: "%m/%d/%y", c: "%a %b %e %H:%M:%S %Y" };
+  return format.replace(/%([FTRDc])/g, (_, letter) => whole[letter]).replace(/%(.)/g, (all, letter) => parts[letter] ?? all);
+}
+function awkMktime(text) {
+  const parts = text.trim().split(/\s+/).map(Number);
+  if (parts.length < 6 || parts.some(Number.isNaN)) return -1;
+  const [year, month, ...rest] = parts;
+  return Date.UTC(year, month - 1, ...rest.slice(0, 4)) / 1000;
+}
+const AWK_BITS = { "&": (a, b) => a & b, "|": (a, b) => a | b, "^": (a, b) => a ^ b, "<<": (a, b) => a << b, ">>>": (a, b) => a >>> b };
+function awkFunctions(bits) {
+  const valuesOf = async (args, { evalExpr }) => {
+    const values = [];
+    for (const one of args) values.push(await evalExpr(one));
+    return values;
+  };
+  const now = () => Math.floor(globalThis.awkNowMs / 1000);
+  return [
+    ["systime", now],
+    ["mktime", async (args, _awk, run) => awkMktime(awkText((await valuesOf(args, run))[0] ?? ""))],
+    ["strftime", async (args, _awk, run) => {
+      const [format = "%a %b %e %H:%M:%S %Z %Y", seconds = now()] = await valuesOf(args, run);
+      return awkStrftime(awkText(format), Number.parseFloat(seconds) || 0);
+    }],
+    ...bits.map(([name, sign]) => [name, async (args, _awk, run) => {
+      const [left = 0, right = 0] = (await valuesOf(args, run)).map(awkValue);
+      return AWK_BITS[sign](left, right) >>> 0;
+    }]),
+  ];
 }
 function awkWrites(awk, how, name, text) {
   if (how === "|") {
@@ -221,7 +316,7 @@ export function mendAwk(code) {
     names += `const ${name} = ${own};\n`;
   }
   let mended = code;
-  for (const [pattern, by, count = 1] of [...PRINTF, ...FIELDS, ...RECORDS, ...OUTPUT, ...EXPRESSIONS]) {
+  for (const [pattern, by, count = 1] of [...PRINTF, ...FIELDS, ...RECORDS, ...OUTPUT, ...FUNCTIONS, ...EXPRESSIONS]) {
     const all = new RegExp(pattern, "gs");
     assert.equal(mended.match(all)?.length, count, `just-bash writes its awk in another way: ${pattern}`);
     mended = mended.replace(all, by);

@@ -53,6 +53,27 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
   [`awk 'BEGIN { print "err" > "/dev/stderr" }'`, "err\n"],
   [String.raw`printf '3 a\n1 b\n' | awk '{a[$2]=$1} END{for (k in a) print k, a[k] | "sort"}'`, "a 3\nb 1\n"],
   [`awk 'BEGIN { print 1 > 2 }'; cat 2`, "1\n"],
+  [
+    `awk 'BEGIN{print strftime("%Y-%m-%d %H:%M:%S %j %a %b %p", 0), strftime("%F %T", 1e9), mktime("1970 01 02 00 00 00"), mktime("x")}'`,
+    "1970-01-01 00:00:00 001 Thu Jan AM 2001-09-09 01:46:40 86400 -1\n",
+  ],
+  [
+    `test "$(awk 'BEGIN{print systime()}')" = "$(date +%s)" && awk 'BEGIN{print strftime()}'`,
+    "Thu Jan  1 00:00:00 UTC 2026\n",
+  ],
+  [
+    `echo 2 10 | awk '{print ($1<$2), ("2"<"10"), ($1<"10"), ("2"<10), $1=="2.0", $1==2.0, substr("10",1)<9}'`,
+    "1 0 0 0 0 1 1\n",
+  ],
+  [String.raw`printf 'a\nb\n' > f; awk '{print x, $0}' x=1 f x=2 f`, "1 a\n1 b\n2 a\n2 b\n"],
+  [
+    `echo a | awk 'BEGIN{print x} {print x} END{print x}' x=5 -; awk -vx=3 'END{print x y}' y=4 < /dev/null`,
+    "\n5\n5\n34\n",
+  ],
+  [
+    `awk 'function n(b){return length(b)} BEGIN{a["k"]; if ("k" in a) print "in"; print length(a), n(a), and(6,3), lshift(1,3)}'`,
+    "in\n1 1 2 8\n",
+  ],
   [`echo x | awk '{ print "a" }; END { print NR }'`, "a\n1\n"],
   [
     'awk \'BEGIN{x=0.1234567 ""; print x; CONVFMT="%.2g"; x=0.777 ""; print x; x = 17 ""; print x}\'; awk \'BEGIN{print 1==1.0, "a"<"b", 2<10, 100000000, 1/3}\'',

@@ -45,7 +45,8 @@ export async function runUtility(self: Self): Promise<number> {
     return 1;
   }
   const stdin = hasZeros ? swapZeros(input) : input;
-  const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd };
+  const nowMs = self.machine.clock.now();
+  const command = { text: name, args: utilityArguments(name, given), stdin, env: self.env, cwd: self.cwd, nowMs };
   const refused: FsError[] = [];
   const { stdout, stderr, exitCode } = await runOutside(command, self, refused);
   self.memory.hold(stdout.length);

@@ -34,7 +34,7 @@ function grepArguments(args: readonly string[]): readonly string[] {
  * other than a space is literal (POSIX, "Regular Expressions" of awk).
  */
 function awkArguments(args: readonly string[]): string[] {
-  const out = [...args];
+  const out = args.flatMap((arg) => (/^-v./s.test(arg) ? ["-v", arg.slice(2)] : [arg === "-" ? "/dev/stdin" : arg]));
   for (let at = 0; at < out.length; at++) {
     const arg = out[at] ?? "";
     if (arg === "-F") {

@@ -15,6 +15,8 @@ export interface BashCommand {
   readonly stdin: Buffer;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
+  /** the container's time, Unix ms: awk's systime */
+  readonly nowMs?: number;
 }
 
 export type UtilityCommand = BashCommand | MatchCommand;

@@ -99,9 +99,10 @@ const hostname = defineCommand("hostname", async (_args, { env }) => {
 });
 
 /** Runs a command in a separate shell, on the files of the container. */
-async function runBash({ text, args, stdin, env, cwd }: BashCommand): Promise<UtilityResult> {
+async function runBash({ text, args, stdin, env, cwd, nowMs }: BashCommand): Promise<UtilityResult> {
   // A container has no locale: its programs take bytes for characters. A whole script gets the text that it has.
   const isText = args !== undefined && TEXT_COMMANDS.has(text);
+  Object.assign(globalThis, { awkNowMs: nowMs });
   const bash = new Bash({
     fs: isText ? charactersIn(remoteFiles()) : remoteFiles(),
     cwd: "/",
