@@ -68,7 +68,7 @@ async function gradeOnce(context: CliContext, command: readonly string[], flags:
     ...{ command, level: flags.level, kubeVersion: parseKubeVersion(flags.kubeVersion), speed: flags.speed },
     ...{ limits: { processes: MAX_PROCESSES, memoryMb: flags.memory }, cwd, env },
   };
-  const seconds = chosenLevels(flags.level).reduce((sum, level) => sum + level.seconds, 0);
+  const seconds = (await chosenLevels(flags.level)).reduce((sum, level) => sum + level.seconds, 0);
   context.notice(said(context, report.durationLine(seconds, flags.speed)));
   using line = context.progress("");
   let current: LevelPlan | undefined;

@@ -26,10 +26,12 @@ export class StopLevel extends Error {
   override readonly name = "StopLevel";
 }
 
+/** Gives a verdict for each requirement of a level. @throws StopLevel when the rest cannot be examined */
+export type Examine = (exam: Exam) => Promise<void>;
+
 /** A level and its examination. */
 export interface Level extends LevelPlan {
-  /** Gives a verdict for each requirement. @throws StopLevel when the rest cannot be examined */
-  examine(exam: Exam): Promise<void>;
+  readonly examine: Examine;
 }
 
 /** One level of one agent: its cluster, what was seen, and the verdicts so far. */
@@ -88,7 +90,7 @@ export class Exam implements AsyncDisposable {
       .toSorted((one, other) => one.atMs - other.atMs)
       .map(({ atMs, text }) => `+${this.seconds(atMs)} s  ${text}`);
     const shown = lines.length > MAX_EVIDENCE ? [...lines.slice(0, MAX_EVIDENCE), "..."] : lines;
-    const verdict = { level: this.level.number, requirement, outcome: result, why, evidence: shown };
+    const verdict = { level: this.level, requirement, outcome: result, why, evidence: shown };
     this.verdicts.push(verdict);
     this.onVerdict(verdict);
   }

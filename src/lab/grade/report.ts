@@ -1,7 +1,6 @@
 import { defined } from "../../util/defined.js";
 import { counted } from "../../util/text/counted.js";
 import { type JunitSuite, junitXml } from "../../util/text/junit.js";
-import { LEVELS } from "./levels.js";
 import type { LevelPlan, Outcome, Verdict } from "./requirement.js";
 
 /** Of the agent's own output, for its author. */
@@ -23,14 +22,16 @@ function scoreOf(verdicts: readonly Verdict[]): Score {
 
 /** The highest level up to which every requirement is passed; 0: not even the first; undefined: the first was not examined. */
 function levelReached(verdicts: readonly Verdict[]): number | undefined {
-  if (!verdicts.some(({ level }) => level === 1)) return undefined;
-  let reached = 0;
-  for (const { number } of LEVELS) {
-    const own = verdicts.filter(({ level }) => level === number);
-    if (own.length === 0 || own.some(({ outcome }) => outcome !== "passed")) break;
-    reached = number;
-  }
-  return reached;
+  if (!verdicts.some(({ level }) => level.number === 1)) return undefined;
+  const groups = byLevel(verdicts);
+  const first = groups.findIndex(([, own]) => own.some(({ outcome }) => outcome !== "passed"));
+  return first === -1 ? groups.length : first;
+}
+
+/** Verdicts come in the order of their levels. */
+function byLevel(verdicts: readonly Verdict[]): readonly (readonly [LevelPlan, readonly Verdict[]])[] {
+  const levels = [...new Set(verdicts.map(({ level }) => level))];
+  return levels.map((level) => [level, verdicts.filter((one) => one.level === level)]);
 }
 
 /** A verdict in a line, for someone who waits: `FAIL  renews its Lease every 10 s`. */
@@ -52,10 +53,9 @@ function verdictLines(verdict: Verdict): readonly string[] {
  * @param usesRuntime the agent's command line has `{cri}`
  */
 export function gradeText(verdicts: readonly Verdict[], lastLines: readonly string[], usesRuntime: boolean): string {
-  const levels = LEVELS.flatMap((level) => {
-    const own = verdicts.filter((one) => one.level === level.number);
+  const levels = byLevel(verdicts).flatMap(([level, own]) => {
     const notes = level.runsPods === true && !usesRuntime ? [NO_RUNTIME] : [];
-    return own.length === 0 ? [] : [levelHeading(level), ...notes, ...own.flatMap(verdictLines)];
+    return [levelHeading(level), ...notes, ...own.flatMap(verdictLines)];
   });
   const last = lastLines.slice(-MAX_LAST_LINES).map((line) => `| ${line}`);
   return [scoreLine(verdicts), ...levels, ...(last.length === 0 ? [] : ["The agent's last output:", ...last])].join(
@@ -65,12 +65,11 @@ export function gradeText(verdicts: readonly Verdict[], lastLines: readonly stri
 
 /** The verdicts after Ctrl-C. @param current the level that was examined: the rest of it has none @param known so far */
 export function interrupted(current: LevelPlan, known: readonly Verdict[]): readonly Verdict[] {
-  const { number: level, requirements } = current;
   const isKnown = (id: string) => known.some(({ requirement }) => requirement.id === id);
   const why = "not examined: the examination was interrupted";
-  const rest = requirements
+  const rest = current.requirements
     .filter(({ id }) => !isKnown(id))
-    .map((requirement) => ({ level, requirement, outcome: "skipped", why, evidence: [] }) as const);
+    .map((requirement) => ({ level: current, requirement, outcome: "skipped", why, evidence: [] }) as const);
   return [...known, ...rest];
 }
 
@@ -102,22 +101,18 @@ export function gradeJson(verdicts: readonly Verdict[]): object {
     ...defined({ level: levelReached(verdicts) }),
     verdicts: verdicts.map(({ level, requirement, outcome, why, evidence }) => {
       const { id, title, points, upstream } = requirement;
-      return { level, id, title, points, outcome, why, evidence, upstream };
+      return { level: level.number, id, title, points, outcome, why, evidence, upstream };
     }),
   };
 }
 
 /** A suite for each level, a test case for each requirement. */
 export function gradeXml(verdicts: readonly Verdict[]): string {
-  const suites = LEVELS.map((level): JunitSuite => {
-    const own = verdicts.filter((one) => one.level === level.number);
-    return { name: levelHeading(level), cases: own.map(caseOf) };
-  });
-  return junitXml(suites.filter(({ cases }) => cases.length > 0));
+  return junitXml(byLevel(verdicts).map(([level, own]) => ({ name: levelHeading(level), cases: own.map(caseOf) })));
 }
 
 function caseOf({ level, requirement, outcome, why }: Verdict): JunitSuite["cases"][number] {
-  const one = { group: `grade.level${level}`, name: `${requirement.id}: ${requirement.title}` };
+  const one = { group: `grade.level${level.number}`, name: `${requirement.id}: ${requirement.title}` };
   if (outcome === "failed") return { ...one, failure: why };
   return outcome === "skipped" ? { ...one, isSkipped: true } : one;
 }

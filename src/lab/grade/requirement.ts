@@ -21,7 +21,7 @@ export interface LevelPlan {
   readonly requirements: readonly Requirement[];
   /** its verdicts are about pods, and look at the container runtime */
   readonly runsPods?: boolean;
-  /** validity of the cluster's certificates, in ms; default a year */
+  /** validity of the cluster's certificates, in ms: long enough for the rest of the level; default a year */
   readonly certificateMs?: number;
 }
 
@@ -30,7 +30,7 @@ export type Outcome = "passed" | "failed" | "skipped";
 
 /** What was found about one requirement. */
 export interface Verdict {
-  readonly level: number;
+  readonly level: LevelPlan;
   readonly requirement: Requirement;
   readonly outcome: Outcome;
   /** the fact that decided it, in a sentence */

@@ -4,7 +4,7 @@ import type { Random } from "../../util/random.js";
 import { nearest } from "../../util/text/nearest.js";
 import { Agent, type AgentLimits } from "./agent.js";
 import { Exam, type Level, StopLevel } from "./exam.js";
-import { LEVELS } from "./levels.js";
+import { allLevels } from "./levels.js";
 import { openPlace } from "./place.js";
 import type { LevelPlan, Verdict } from "./requirement.js";
 
@@ -37,8 +37,8 @@ export interface Grade {
 }
 
 /** The levels to examine. @param number undefined: all */
-export function chosenLevels(number: number | undefined): readonly Level[] {
-  return LEVELS.filter((level) => number === undefined || level.number === number);
+export async function chosenLevels(number: number | undefined): Promise<readonly Level[]> {
+  return (await allLevels()).filter((level) => number === undefined || level.number === number);
 }
 
 /**
@@ -53,7 +53,7 @@ export async function gradeAgent(
 ): Promise<Grade> {
   const verdicts: Verdict[] = [];
   let lastLines: readonly string[] = [];
-  for (const level of chosenLevels(options.level)) {
+  for (const level of await chosenLevels(options.level)) {
     observer.levelBegins(level);
     const done = await examineLevel(level, options, random, observer, signal);
     verdicts.push(...done.verdicts);

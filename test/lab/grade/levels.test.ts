@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { LEVELS } from "../../../src/lab/grade/levels.js";
+import { allLevels } from "../../../src/lab/grade/levels.js";
 import { zh } from "../../../src/util/i18n/sentences/zh.js";
 
+const LEVELS = await allLevels();
 const requirements = LEVELS.flatMap((level) => level.requirements);
 const catalogue: Readonly<Record<string, string>> = zh;
 

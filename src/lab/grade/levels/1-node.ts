@@ -2,13 +2,11 @@ import { type NodeObject, nodeCondition } from "../../../staging/apimachinery/ap
 import type { LeaseObject } from "../../../staging/apimachinery/api/objects.js";
 import { NODE_LEASES, NODES, objectPath } from "../../../staging/client-go/rest/paths.js";
 import { counted } from "../../../util/text/counted.js";
-import { type Exam, type Level, START_REAL_MS, StopLevel } from "../exam.js";
+import { type Exam, type Examine, START_REAL_MS, StopLevel } from "../exam.js";
 import { NODE_NAME } from "../place.js";
 import type { SeenRequest } from "../request-log.js";
 import { halves, hastySeries, renewalRhythm } from "../rhythm.js";
 
-const NODE_STATUS = "pkg/kubelet/kubelet_node_status.go";
-const LEASE = "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go";
 const NODE_PATH = objectPath(NODES, NODE_NAME);
 const LEASE_PATH = objectPath(NODE_LEASES, NODE_NAME);
 
@@ -27,80 +25,13 @@ const MAX_CONFLICTS = 10;
 const SIGTERM_MS = 10_000;
 
 /** Level 1: the node registers, tells its state, and keeps its Lease. */
-export const NODE_LEVEL: Level = {
-  number: 1,
-  title: "a node that the cluster can count on",
-  seconds: 115,
-  requirements: [
-    {
-      id: "node-registered",
-      title: "registers its Node",
-      points: 10,
-      upstream: { file: NODE_STATUS, func: "tryRegisterWithAPIServer" },
-    },
-    {
-      id: "node-labels",
-      title: "labels its Node with hostname, operating system and architecture",
-      points: 5,
-      upstream: { file: NODE_STATUS, func: "initialNode" },
-    },
-    {
-      id: "node-info",
-      title: "reports its versions, its address, its capacity and what of it is allocatable",
-      points: 10,
-      upstream: { file: NODE_STATUS, func: "defaultNodeStatusFuncs" },
-    },
-    {
-      id: "node-conditions",
-      title: "reports Ready and the three kinds of pressure as conditions",
-      points: 10,
-      upstream: { file: "pkg/kubelet/nodestatus/setters.go", func: "ReadyCondition" },
-    },
-    {
-      id: "lease-held",
-      title: "holds a Lease of 40 s that belongs to its Node",
-      points: 10,
-      upstream: { file: LEASE, func: "newLease" },
-    },
-    {
-      id: "lease-renewed",
-      title: "renews its Lease every 10 s",
-      points: 15,
-      upstream: { file: LEASE, func: "Run" },
-    },
-    {
-      id: "status-quiet",
-      title: "does not write a status that has not changed",
-      points: 10,
-      upstream: { file: NODE_STATUS, func: "updateNodeStatus" },
-    },
-    {
-      id: "lease-backs-off",
-      title: "waits longer and longer while the API server refuses its Lease, and then renews it",
-      points: 10,
-      upstream: { file: LEASE, func: "backoffEnsureLease" },
-    },
-    {
-      id: "lease-conflict",
-      title: "reads its Lease again after a conflict",
-      points: 10,
-      upstream: { file: LEASE, func: "retryUpdateLease" },
-    },
-    {
-      id: "sigterm",
-      title: "ends on SIGTERM",
-      points: 10,
-      upstream: { file: "staging/src/k8s.io/apiserver/pkg/server/signal.go", func: "SetupSignalContext" },
-    },
-  ],
-  async examine(exam) {
-    await examineNode(exam, await registered(exam));
-    await examineLease(exam);
-    await examineMinute(exam);
-    await examineRefusal(exam);
-    await examineConflict(exam);
-    await examineEnd(exam);
-  },
+export const examineNodeLevel: Examine = async (exam) => {
+  await examineNode(exam, await registered(exam));
+  await examineLease(exam);
+  await examineMinute(exam);
+  await examineRefusal(exam);
+  await examineConflict(exam);
+  await examineEnd(exam);
 };
 
 async function registered(exam: Exam): Promise<NodeObject> {

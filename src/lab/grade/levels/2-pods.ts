@@ -1,6 +1,6 @@
 import { findCondition, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { counted } from "../../../util/text/counted.js";
-import type { Exam, Level } from "../exam.js";
+import type { Exam, Examine } from "../exam.js";
 import {
   createPod,
   isPhase,
@@ -15,10 +15,6 @@ import {
 } from "../pods.js";
 import type { SeenRequest } from "../request-log.js";
 
-const STATUS = "pkg/kubelet/status/status_manager.go";
-const KUBELET_PODS = "pkg/kubelet/kubelet_pods.go";
-const REFLECTOR = "staging/src/k8s.io/client-go/tools/cache/reflector.go";
-
 /** The grace period of the deletion: long enough to see an early end also if a fast clock runs on a busy machine. */
 const GRACE_SECONDS = 10;
 /** SIGTERM and SIGKILL may each be late by the way through the runtime; a clock that runs faster makes that longer. */
@@ -31,82 +27,20 @@ const OWN_PODS = ["web", "once", "fails"];
 const STUBBORN = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
 
 /** Level 2: the pods of its node, from Pending to their deletion. */
-export const PODS_LEVEL: Level = {
-  number: 2,
-  title: "pods run, end and go",
-  seconds: 66,
-  runsPods: true,
-  requirements: [
-    {
-      id: "pod-running",
-      title: "starts the container of a pod that is bound to its node, and reports it Running",
-      points: 15,
-      upstream: { file: "pkg/kubelet/kuberuntime/kuberuntime_manager.go", func: "SyncPod" },
-    },
-    {
-      id: "pod-status",
-      title: "reports the pod's addresses, conditions and its container's ID, image and start",
-      points: 15,
-      upstream: { file: KUBELET_PODS, func: "generateAPIPodStatus" },
-    },
-    {
-      id: "pod-succeeded",
-      title: "reports Succeeded and exit code 0 for a container that ends well",
-      points: 10,
-      upstream: { file: KUBELET_PODS, func: "getPhase" },
-    },
-    {
-      id: "pod-failed",
-      title: "reports Failed and the exit code of a container that fails",
-      points: 10,
-      upstream: { file: KUBELET_PODS, func: "getPhase" },
-    },
-    {
-      id: "own-pods-only",
-      title: "leaves the pods of other nodes alone",
-      points: 10,
-      upstream: { file: "pkg/kubelet/config/apiserver.go", func: "NewSourceApiserver" },
-    },
-    {
-      id: "deletion-grace",
-      title: "gives a deleted pod its grace period, then kills it and removes the object",
-      points: 15,
-      upstream: { file: STATUS, func: "syncPod" },
-    },
-    {
-      id: "watch-resumed",
-      title: "watches again after a watch has ended",
-      points: 10,
-      upstream: { file: REFLECTOR, func: "ListAndWatch" },
-    },
-    {
-      id: "watch-expired",
-      title: "lists again after 410 Expired",
-      points: 5,
-      upstream: { file: REFLECTOR, func: "watchHandler" },
-    },
-    {
-      id: "pod-status-quiet",
-      title: "does not write a pod's status that has not changed",
-      points: 10,
-      upstream: { file: STATUS, func: "needsUpdate" },
-    },
-  ],
-  async examine(exam) {
-    await untilNodeReady(exam);
-    await createPod(exam, "not-yours", {}, { nodeName: "another-node" });
-    await createPod(exam, "web", { command: STUBBORN });
-    await createPod(exam, "once", { command: ["sh", "-c", "exit 0"] }, { restartPolicy: "Never" });
-    await createPod(exam, "fails", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
-    await examineRunning(exam);
-    await examineEnded(exam, "pod-succeeded", "once", "Succeeded", 0);
-    await examineEnded(exam, "pod-failed", "fails", "Failed", 3);
-    await examineQuiet(exam);
-    await examineDeletion(exam);
-    await examineWatch(exam, "watch-resumed", "after-end", "end");
-    await examineWatch(exam, "watch-expired", "after-410", "expire");
-    examineOthers(exam);
-  },
+export const examinePods: Examine = async (exam) => {
+  await untilNodeReady(exam);
+  await createPod(exam, "not-yours", {}, { nodeName: "another-node" });
+  await createPod(exam, "web", { command: STUBBORN });
+  await createPod(exam, "once", { command: ["sh", "-c", "exit 0"] }, { restartPolicy: "Never" });
+  await createPod(exam, "fails", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
+  await examineRunning(exam);
+  await examineEnded(exam, "pod-succeeded", "once", "Succeeded", 0);
+  await examineEnded(exam, "pod-failed", "fails", "Failed", 3);
+  await examineQuiet(exam);
+  await examineDeletion(exam);
+  await examineWatch(exam, "watch-resumed", "after-end", "end");
+  await examineWatch(exam, "watch-expired", "after-410", "expire");
+  examineOthers(exam);
 };
 
 async function examineRunning(exam: Exam): Promise<void> {

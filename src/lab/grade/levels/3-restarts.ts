@@ -1,11 +1,8 @@
 import { findCondition, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { counted } from "../../../util/text/counted.js";
-import type { Exam, Level } from "../exam.js";
+import type { Exam, Examine } from "../exam.js";
 import { createPod, isPhase, mainStatus, podText, readPod, startsOf, untilNodeReady, untilPod } from "../pods.js";
 import { waitsBetween } from "../rhythm.js";
-
-const RUNTIME = "pkg/kubelet/kuberuntime/kuberuntime_manager.go";
-const WORKER = "pkg/kubelet/prober/worker.go";
 
 /** From the start of the crashing pod on. The kubelet starts it at 0, 1, 12 and 33 s. */
 const CRASH_MS = 50_000;
@@ -20,87 +17,31 @@ const TOUCH = ["sh", "-c", `trap 'exit 0' TERM; sleep ${SLOW_SECONDS}; touch /tm
 const IS_THERE = { exec: { command: ["sh", "-c", "test -f /tmp/there"] } };
 
 /** Level 3: what becomes of containers that end, and of those that are not well. */
-export const RESTARTS_LEVEL: Level = {
-  number: 3,
-  title: "containers are restarted and probed",
-  seconds: 70,
-  runsPods: true,
-  requirements: [
-    {
-      id: "restart-always",
-      title: "starts a container again that was killed, and reports the restart with its last state",
-      points: 15,
-      upstream: { file: RUNTIME, func: "computePodActions" },
-    },
-    {
-      id: "restart-in-place",
-      title: "keeps the pod's sandbox when it restarts a container",
-      points: 5,
-      upstream: { file: RUNTIME, func: "computePodActions" },
-    },
-    {
-      id: "restart-on-failure",
-      title: "restarts with OnFailure what failed, and not what ended well",
-      points: 10,
-      upstream: { file: "pkg/kubelet/container/helpers.go", func: "ShouldContainerBeRestarted" },
-    },
-    {
-      id: "crash-back-off",
-      title: "waits longer and longer before it starts a container that crashes again",
-      points: 20,
-      upstream: { file: RUNTIME, func: "doBackOff" },
-    },
-    {
-      id: "crash-reported",
-      title: "reports CrashLoopBackOff, the exit code and the restarts meanwhile",
-      points: 10,
-      upstream: { file: "pkg/kubelet/kubelet_pods.go", func: "convertToAPIContainerStatuses" },
-    },
-    {
-      id: "liveness-probe",
-      title: "restarts a container after its liveness probe failed three times",
-      points: 15,
-      upstream: { file: WORKER, func: "doProbe" },
-    },
-    {
-      id: "readiness-probe",
-      title: "reports a container ready when its readiness probe succeeds, and not before",
-      points: 15,
-      upstream: { file: WORKER, func: "doProbe" },
-    },
-    {
-      id: "startup-probe",
-      title: "holds the liveness probe back until the startup probe has succeeded",
-      points: 10,
-      upstream: { file: WORKER, func: "doProbe" },
-    },
-  ],
-  async examine(exam) {
-    await untilNodeReady(exam);
-    await createPod(exam, "crash", { command: ["sh", "-c", "exit 1"] });
-    const crashMs = exam.now;
-    await createPod(exam, "always");
-    await createPod(exam, "on-failure", { command: ["sh", "-c", "exit 1"] }, { restartPolicy: "OnFailure" });
-    await createPod(exam, "on-success", { command: ["sh", "-c", "exit 0"] }, { restartPolicy: "OnFailure" });
-    await createPod(exam, "sick", {
-      livenessProbe: { exec: { command: ["sh", "-c", "exit 1"] }, periodSeconds: 2, failureThreshold: 3 },
-    });
-    await createPod(exam, "late", { command: TOUCH, readinessProbe: { ...IS_THERE, periodSeconds: 1 } });
-    await createPod(exam, "slow", {
-      command: TOUCH,
-      startupProbe: { ...IS_THERE, periodSeconds: 2, failureThreshold: 60 },
-      livenessProbe: { ...IS_THERE, periodSeconds: 1, failureThreshold: 1 },
-    });
-    await untilPod(exam, "slow", isPhase("Running"));
-    const early = mainStatus(await readPod(exam, "slow"));
-    await examineReadiness(exam);
-    await examineStartup(exam, early?.started === true);
-    await examineLiveness(exam);
-    await examineAlways(exam);
-    await examineOnFailure(exam);
-    await exam.pass(Math.max(0, crashMs + CRASH_MS - exam.now));
-    await examineCrash(exam, crashMs);
-  },
+export const examineRestarts: Examine = async (exam) => {
+  await untilNodeReady(exam);
+  await createPod(exam, "crash", { command: ["sh", "-c", "exit 1"] });
+  const crashMs = exam.now;
+  await createPod(exam, "always");
+  await createPod(exam, "on-failure", { command: ["sh", "-c", "exit 1"] }, { restartPolicy: "OnFailure" });
+  await createPod(exam, "on-success", { command: ["sh", "-c", "exit 0"] }, { restartPolicy: "OnFailure" });
+  await createPod(exam, "sick", {
+    livenessProbe: { exec: { command: ["sh", "-c", "exit 1"] }, periodSeconds: 2, failureThreshold: 3 },
+  });
+  await createPod(exam, "late", { command: TOUCH, readinessProbe: { ...IS_THERE, periodSeconds: 1 } });
+  await createPod(exam, "slow", {
+    command: TOUCH,
+    startupProbe: { ...IS_THERE, periodSeconds: 2, failureThreshold: 60 },
+    livenessProbe: { ...IS_THERE, periodSeconds: 1, failureThreshold: 1 },
+  });
+  await untilPod(exam, "slow", isPhase("Running"));
+  const early = mainStatus(await readPod(exam, "slow"));
+  await examineReadiness(exam);
+  await examineStartup(exam, early?.started === true);
+  await examineLiveness(exam);
+  await examineAlways(exam);
+  await examineOnFailure(exam);
+  await exam.pass(Math.max(0, crashMs + CRASH_MS - exam.now));
+  await examineCrash(exam, crashMs);
 };
 
 function isReady(pod: V1Pod): boolean {

@@ -11,7 +11,7 @@ import { KUBE_APISERVER_CLIENT_KUBELET } from "../../../staging/pki/signers.js";
 import { writeFileAtomic } from "../../../util/os/files.js";
 import { counted } from "../../../util/text/counted.js";
 import { stringify } from "../../../util/yaml.js";
-import type { Exam, Level } from "../exam.js";
+import type { Exam, Examine } from "../exam.js";
 import { execInPod } from "../exec.js";
 import {
   createPod,
@@ -28,12 +28,8 @@ import {
 import type { SeenRequest } from "../request-log.js";
 
 const CSR_RESOURCE = "certificatesigningrequests";
-const SERVER = "pkg/kubelet/server/server.go";
-const MIRROR = "pkg/kubelet/pod/mirror_client.go";
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
-/** The validity of certificates: long enough for the rest of the level. */
-const CERTIFICATE_MS = 120_000;
 const MAX_REQUESTS = 8;
 /** The kubelet reads its manifests every 20 s. */
 const FILE_MS = 45_000;
@@ -43,78 +39,19 @@ const STATIC = "static-web";
 const LINE = "the line that the examiner looks for";
 
 /** Level 4: the agent's own server, its certificate, and pods that come from files. */
-export const JOINS_LEVEL: Level = {
-  number: 4,
-  title: "it serves, joins by itself and runs static pods",
-  seconds: 150,
-  certificateMs: CERTIFICATE_MS,
-  requirements: [
-    {
-      id: "serves-healthz",
-      title: "serves /healthz on the port that its Node names",
-      points: 10,
-      upstream: { file: SERVER, func: "InstallDefaultHandlers" },
-    },
-    {
-      id: "logs",
-      title: "serves the log of a container",
-      points: 15,
-      upstream: { file: SERVER, func: "getContainerLogs" },
-    },
-    {
-      id: "exec",
-      title: "runs a command in a container and streams its output",
-      points: 15,
-      upstream: { file: SERVER, func: "getExec" },
-    },
-    {
-      id: "bootstrap",
-      title: "requests its client certificate with a bootstrap token",
-      points: 15,
-      upstream: { file: "pkg/kubelet/certificate/bootstrap/bootstrap.go", func: "requestNodeCertificate" },
-    },
-    {
-      id: "rotation",
-      title: "replaces its certificate before it expires",
-      points: 15,
-      upstream: {
-        file: "staging/src/k8s.io/client-go/util/certificate/certificate_manager.go",
-        func: "nextRotationDeadline",
-      },
-    },
-    {
-      id: "static-pod",
-      title: "runs a pod whose manifest is in its folder, and ends it when the file goes",
-      points: 10,
-      upstream: { file: "pkg/kubelet/config/file.go", func: "listConfig" },
-    },
-    {
-      id: "mirror-pod",
-      title: "creates the mirror pod of a static pod, and again after its deletion, without a restart",
-      points: 10,
-      upstream: { file: MIRROR, func: "CreateMirrorPod" },
-    },
-    {
-      id: "mirror-quiet",
-      title: "does not create a mirror pod again and again",
-      points: 10,
-      upstream: { file: MIRROR, func: "CreateMirrorPod" },
-    },
-  ],
-  async examine(exam) {
-    exam.skipWithout("bootstrap", ["bootstrap", "rotation"]);
-    exam.skipWithout("manifests", ["static-pod", "mirror-pod", "mirror-quiet"]);
-    await untilNodeReady(exam);
-    const readyMs = exam.now;
-    const hasFolder = exam.uses("manifests");
-    if (hasFolder) await writeFileAtomic(manifestPath(exam), stringify(podManifest(STATIC, {})));
-    await createPod(exam, "talks", { command: ["sh", "-c", `echo '${LINE}'; ${WAITS[2]}`] });
-    await examineServer(exam);
-    if (exam.uses("bootstrap")) examineBootstrap(exam);
-    if (hasFolder) await examineStatic(exam);
-    if (exam.uses("bootstrap")) await examineRotation(exam, readyMs);
-    if (hasFolder) await examineRemoval(exam);
-  },
+export const examineJoins: Examine = async (exam) => {
+  exam.skipWithout("bootstrap", ["bootstrap", "rotation"]);
+  exam.skipWithout("manifests", ["static-pod", "mirror-pod", "mirror-quiet"]);
+  await untilNodeReady(exam);
+  const readyMs = exam.now;
+  const hasFolder = exam.uses("manifests");
+  if (hasFolder) await writeFileAtomic(manifestPath(exam), stringify(podManifest(STATIC, {})));
+  await createPod(exam, "talks", { command: ["sh", "-c", `echo '${LINE}'; ${WAITS[2]}`] });
+  await examineServer(exam);
+  if (exam.uses("bootstrap")) examineBootstrap(exam);
+  if (hasFolder) await examineStatic(exam);
+  if (exam.uses("bootstrap")) await examineRotation(exam, readyMs);
+  if (hasFolder) await examineRemoval(exam);
 };
 
 function manifestPath({ place }: Exam): string {
@@ -184,14 +121,15 @@ function subjectOf(request: string): string {
 }
 
 async function examineRotation(exam: Exam, readyMs: number): Promise<void> {
-  const endMs = readyMs + CERTIFICATE_MS + 10_000;
+  const { certificateMs = 0 } = exam.level;
+  const endMs = readyMs + certificateMs + 10_000;
   await exam.pass(Math.max(0, endMs - exam.now));
   const later = certificateRequests(exam, /^system:node:/).filter(({ body }) => isClient(body));
   const accepted = await exam.until(
     15_000,
     () => exam.requests({ resource: "leases", fromMs: endMs, isAccepted: true })[0],
   );
-  const seen = `${counted(later.length, "request")} for a new certificate in ${CERTIFICATE_MS / 1000} s, the life of the first`;
+  const seen = `${counted(later.length, "request")} for a new certificate in ${certificateMs / 1000} s, the life of the first`;
   const isFine = later.length >= 1 && later.length <= MAX_REQUESTS && accepted !== undefined;
   const why = accepted === undefined ? `${seen}; after its end, no renewal of the Lease was accepted` : seen;
   exam.judge("rotation", isFine, why, isFine ? [] : exam.linesOf(later));

@@ -1,7 +1,7 @@
 import { type NodeObject, nodeCondition } from "../../../staging/apimachinery/api/node.js";
 import { NODES, objectPath } from "../../../staging/client-go/rest/paths.js";
 import { counted } from "../../../util/text/counted.js";
-import type { Exam, Level } from "../exam.js";
+import type { Exam, Examine } from "../exam.js";
 import {
   createPod,
   isPhase,
@@ -27,73 +27,17 @@ const EVICTION_MS = 60_000;
 const ADOPT_MS = 20_000;
 
 /** Level 5: what fails around the agent, and that it comes back. */
-export const OUTAGES_LEVEL: Level = {
-  number: 5,
-  title: "it survives what fails around it",
-  seconds: 190,
-  runsPods: true,
-  requirements: [
-    {
-      id: "adopts-containers",
-      title: "keeps the containers that it finds after it was killed and started again",
-      points: 15,
-      upstream: { file: "pkg/kubelet/pleg/generic.go", func: "relist" },
-    },
-    {
-      id: "away-local",
-      title: "restarts a container while the API server is away",
-      points: 15,
-      upstream: { file: "pkg/kubelet/kubelet.go", func: "syncLoop" },
-    },
-    {
-      id: "away-quiet",
-      title: "waits between its attempts while the API server is away",
-      points: 10,
-      upstream: { file: "staging/src/k8s.io/client-go/tools/cache/reflector.go", func: "Run" },
-    },
-    {
-      id: "back-lease",
-      title: "renews its Lease when the API server is back",
-      points: 10,
-      upstream: { file: "staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go", func: "sync" },
-    },
-    {
-      id: "back-status",
-      title: "reports what happened meanwhile",
-      points: 10,
-      upstream: { file: "pkg/kubelet/status/status_manager.go", func: "syncBatch" },
-    },
-    {
-      id: "back-deleted",
-      title: "ends a pod that was deleted meanwhile",
-      points: 10,
-      upstream: { file: "pkg/kubelet/kubelet.go", func: "HandlePodUpdates" },
-    },
-    {
-      id: "runtime-away",
-      title: "reports NotReady while the container runtime is away, and Ready when it is back",
-      points: 15,
-      upstream: { file: "pkg/kubelet/runtime.go", func: "runtimeErrors" },
-    },
-    {
-      id: "storage-limit",
-      title: "evicts a pod that writes more than its limit of ephemeral-storage",
-      points: 15,
-      upstream: { file: "pkg/kubelet/eviction/eviction_manager.go", func: "localStorageEviction" },
-    },
-  ],
-  async examine(exam) {
-    await untilNodeReady(exam);
-    for (const name of ["stays", "leaves"]) await createPod(exam, name);
-    await createPod(exam, "fills", { resources: { limits: { "ephemeral-storage": STORAGE_LIMIT } } });
-    for (const name of ["stays", "leaves", "fills"]) await untilPod(exam, name, isPhase("Running"));
-    await examineRestart(exam);
-    await examineAway(exam);
-    if (exam.uses("cri")) {
-      await examineDisk(exam);
-      await examineRuntime(exam);
-    } else exam.skipWithout("cri", ["storage-limit", "runtime-away"]);
-  },
+export const examineOutages: Examine = async (exam) => {
+  await untilNodeReady(exam);
+  for (const name of ["stays", "leaves"]) await createPod(exam, name);
+  await createPod(exam, "fills", { resources: { limits: { "ephemeral-storage": STORAGE_LIMIT } } });
+  for (const name of ["stays", "leaves", "fills"]) await untilPod(exam, name, isPhase("Running"));
+  await examineRestart(exam);
+  await examineAway(exam);
+  if (exam.uses("cri")) {
+    await examineDisk(exam);
+    await examineRuntime(exam);
+  } else exam.skipWithout("cri", ["storage-limit", "runtime-away"]);
 };
 
 async function examineRestart(exam: Exam): Promise<void> {
