@@ -12,7 +12,7 @@ import { addPlainOptions, parsePath, parseSpeed } from "../cli/options.js";
 
 const MAX_PROCESSES = 64;
 const WATCH_MS = 300;
-const MAX_LEVEL = 5;
+const MAX_LEVEL = 6;
 
 interface GradeFlags {
   readonly level?: number;
@@ -31,7 +31,7 @@ export function addGradeCommand(command: Command, context: CliContext): void {
     ),
   )
     .argument("<agent...>", "its program and arguments; {kubeconfig}, {cri}, {node} and others are replaced")
-    .option("--level <number>", "examine only this level, 1 to 5 (default: one after the other)", parseLevel)
+    .option("--level <number>", "examine only this level, 1 to 6 (default: one after the other)", parseLevel)
     .option("--watch", "examine it again whenever a file of its command line changes; Ctrl-C ends it")
     .option("--junit <file>", "also write the verdicts as JUnit's XML", parsePath)
     .option("--kube-version <release>", "release of the API server", OLDEST_RELEASE)

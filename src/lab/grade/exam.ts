@@ -101,6 +101,10 @@ export class Exam implements AsyncDisposable {
     for (const id of ids) this.judge(id, "skipped", `the command line has no {${placeholder}}`);
   }
 
+  hasFailed(id: string): boolean {
+    return this.verdicts.some(({ requirement, outcome }) => requirement.id === id && outcome === "failed");
+  }
+
   /** All that has no verdict yet fails for this reason. */
   failRest(why: string): void {
     for (const { id } of this.level.requirements) this.judge(id, "failed", why);

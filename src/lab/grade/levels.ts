@@ -6,6 +6,7 @@ import { examinePods } from "./levels/2-pods.js";
 import { examineRestarts } from "./levels/3-restarts.js";
 import { examineJoins } from "./levels/4-joins.js";
 import { examineOutages } from "./levels/5-outages.js";
+import { examineSpecs } from "./levels/6-specs.js";
 import type { LevelPlan } from "./requirement.js";
 
 /** Set by the build, whose files lie one folder below the package's. */
@@ -15,7 +16,7 @@ const TASKS = typeof KUBELAB_COMPILED_CONTENT === "boolean" ? "../tasks/" : "../
 
 const EXAMINERS: readonly Examine[] = [
   ...[examineNodeLevel, examinePods, examineRestarts],
-  ...[examineJoins, examineOutages],
+  ...[examineJoins, examineOutages, examineSpecs],
 ];
 
 /** A level as the content has it: requirements by id, `upstream: FILE FUNCTION`. A test checks the file. */

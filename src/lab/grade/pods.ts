@@ -1,5 +1,5 @@
 import { type NodeObject, nodeCondition } from "../../staging/apimachinery/api/node.js";
-import type { V1ContainerStatus, V1Pod } from "../../staging/apimachinery/api/pod.js";
+import { findCondition, type V1ContainerStatus, type V1Pod } from "../../staging/apimachinery/api/pod.js";
 import { collectionPath, NODES, objectPath, PODS } from "../../staging/client-go/rest/paths.js";
 import { type Exam, START_REAL_MS, StopLevel } from "./exam.js";
 import type { TimedChange } from "./place.js";
@@ -59,6 +59,11 @@ export function untilPod(
 
 export function isPhase(phase: string): (pod: V1Pod) => boolean {
   return ({ status }) => status?.phase === phase;
+}
+
+/** Its condition and its container `main` are ready. */
+export function isReady(pod: V1Pod): boolean {
+  return findCondition(pod.status?.conditions, "Ready")?.status === "True" && mainStatus(pod)?.ready === true;
 }
 
 /** The status of the container `main`. */

@@ -31,6 +31,11 @@ test("the starter for Go passes level 1", { timeout: 240_000 }, async () => {
   await rm(folder, { recursive: true });
 });
 
+test("the starter that runs pods passes level 2", { timeout: 180_000 }, async () => {
+  const { failed } = await grade(2, "node", "examples/agents/javascript/pods.mjs", "{kubeconfig}", "{node}", "{cri}");
+  expect(failed).toEqual([]);
+});
+
 test("kubelab's own node passes every level", { timeout: 400_000 }, async () => {
   const node = ["node", "dist/cli.js", "node", "--bootstrap-kubeconfig", "{bootstrap}", "--node", "{node}"];
   const places = ["--cri", "{cri}", "--root-dir", "{dir}", "--manifest-dir", "{manifests}", "--port", "0"];

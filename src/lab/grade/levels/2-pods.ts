@@ -4,6 +4,7 @@ import type { Exam, Examine } from "../exam.js";
 import {
   createPod,
   isPhase,
+  isReady,
   mainStatus,
   POD_MS,
   podPath,
@@ -57,10 +58,6 @@ async function examineRunning(exam: Exam): Promise<void> {
   exam.judge("pod-running", true, `pod web is Running after ${exam.seconds(exam.now)} s`);
   const ready = (await untilPod(exam, "web", isReady)) ?? (await readPod(exam, "web"));
   exam.judge("pod-status", ...statusFinding(ready, usesRuntime ? starts.at(-1)?.id : undefined));
-}
-
-function isReady(pod: V1Pod): boolean {
-  return findCondition(pod.status?.conditions, "Ready")?.status === "True";
 }
 
 /** @param containerId the runtime's; undefined: the agent does not use it */
@@ -122,9 +119,7 @@ function statusWrites(exam: Exam): readonly SeenRequest[] {
 
 async function examineDeletion(exam: Exam): Promise<void> {
   const id = "deletion-grace";
-  if (exam.verdicts.some(({ requirement, outcome }) => requirement.id === "pod-running" && outcome === "failed")) {
-    return exam.judge(id, false, "pod web never ran");
-  }
+  if (exam.hasFailed("pod-running")) return exam.judge(id, false, "pod web never ran");
   const fromMs = exam.now;
   await exam.remove(podPath("web"), { gracePeriodSeconds: GRACE_SECONDS });
   const isGone = await exam.until(GONE_MS, async () => ((await readPod(exam, "web")) === undefined ? true : undefined));

@@ -1,8 +1,20 @@
-import { findCondition, type V1Pod } from "../../../staging/apimachinery/api/pod.js";
+import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { counted } from "../../../util/text/counted.js";
 import type { Exam, Examine } from "../exam.js";
-import { createPod, isPhase, mainStatus, podText, readPod, startsOf, untilNodeReady, untilPod } from "../pods.js";
+import {
+  createPod,
+  isPhase,
+  isReady,
+  mainStatus,
+  podText,
+  readPod,
+  startsOf,
+  untilNodeReady,
+  untilPod,
+} from "../pods.js";
 import { waitsBetween } from "../rhythm.js";
+import { createProbed, examineHttpProbe, examineTcpProbe } from "./3-network-probes.js";
+import { serveProbes } from "./probe-target.js";
 
 /** From the start of the crashing pod on. The kubelet starts it at 0, 1, 12 and 33 s. */
 const CRASH_MS = 50_000;
@@ -19,6 +31,8 @@ const IS_THERE = { exec: { command: ["sh", "-c", "test -f /tmp/there"] } };
 /** Level 3: what becomes of containers that end, and of those that are not well. */
 export const examineRestarts: Examine = async (exam) => {
   await untilNodeReady(exam);
+  await using target = await serveProbes();
+  await createProbed(exam, target);
   await createPod(exam, "crash", { command: ["sh", "-c", "exit 1"] });
   const crashMs = exam.now;
   await createPod(exam, "always");
@@ -36,6 +50,8 @@ export const examineRestarts: Examine = async (exam) => {
   await untilPod(exam, "slow", isPhase("Running"));
   const early = mainStatus(await readPod(exam, "slow"));
   await examineReadiness(exam);
+  await examineTcpProbe(exam, target);
+  await examineHttpProbe(exam, target);
   await examineStartup(exam, early?.started === true);
   await examineLiveness(exam);
   await examineAlways(exam);
@@ -43,10 +59,6 @@ export const examineRestarts: Examine = async (exam) => {
   await exam.pass(Math.max(0, crashMs + CRASH_MS - exam.now));
   await examineCrash(exam, crashMs);
 };
-
-function isReady(pod: V1Pod): boolean {
-  return findCondition(pod.status?.conditions, "Ready")?.status === "True" && mainStatus(pod)?.ready === true;
-}
 
 /** Not ready while it runs, then ready, without a restart. */
 async function examineReadiness(exam: Exam): Promise<void> {
@@ -115,10 +127,14 @@ async function examineAlways(exam: Exam): Promise<void> {
 async function examineOnFailure(exam: Exam): Promise<void> {
   const failing = await untilPod(exam, "on-failure", (pod) => (mainStatus(pod)?.restartCount ?? 0) > 0, RESTART_MS);
   const ended = await untilPod(exam, "on-success", isPhase("Succeeded"));
-  const once = startsOf(exam, "on-success").length <= 1;
+  const starts = startsOf(exam, "on-success");
+  if (starts.length > 1) {
+    const why = `the container of pod on-success, which ends with 0, was started ${starts.length} times`;
+    return exam.judge("restart-on-failure", false, why, exam.changeLines(starts));
+  }
   const [bad, good] = await Promise.all([readPod(exam, "on-failure"), readPod(exam, "on-success")]);
   const why = `pod on-failure: ${podText(bad)}; pod on-success: ${podText(good)}`;
-  exam.judge("restart-on-failure", failing !== undefined && ended !== undefined && once, why);
+  exam.judge("restart-on-failure", failing !== undefined && ended !== undefined, why);
 }
 
 /** Other requirements may have taken longer than `CRASH_MS`: later starts do not count. */

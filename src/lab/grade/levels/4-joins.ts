@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeSubject } from "../../../kubelet/certificate/node-identity.js";
 import { base64Text, type CertificateSigningRequest } from "../../../staging/apimachinery/api/certificates.js";
+import type { NodeObject } from "../../../staging/apimachinery/api/node.js";
 import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { NODES, objectPath } from "../../../staging/client-go/rest/paths.js";
 import { parseCertificateRequestPem } from "../../../staging/pki/csr.js";
@@ -59,6 +60,13 @@ function manifestPath({ place }: Exam): string {
 }
 
 async function examineServer(exam: Exam): Promise<void> {
+  const node = await exam.read<NodeObject>(objectPath(NODES, exam.nodeName));
+  if (!node?.status?.daemonEndpoints?.kubeletEndpoint?.Port) {
+    // The API server would ask the default port, where another kubelet may answer.
+    const why = `Node ${exam.nodeName} names no port: status.daemonEndpoints.kubeletEndpoint.Port is missing`;
+    for (const id of ["serves-healthz", "logs", "exec"]) exam.judge(id, false, why);
+    return;
+  }
   const healthz = objectPath(NODES, exam.nodeName, "proxy/healthz");
   const health = await exam.request<unknown>({ method: "GET", path: healthz });
   const text = (body: unknown) => (typeof body === "string" ? body : messageIn(body));

@@ -13,6 +13,7 @@ import {
   untilNodeReady,
   untilPod,
 } from "../pods.js";
+import { examinePressure } from "./5-pressure.js";
 
 const AWAY_MS = 30_000;
 const BACK_MS = 45_000;
@@ -37,7 +38,8 @@ export const examineOutages: Examine = async (exam) => {
   if (exam.uses("cri")) {
     await examineDisk(exam);
     await examineRuntime(exam);
-  } else exam.skipWithout("cri", ["storage-limit", "runtime-away"]);
+    await examinePressure(exam);
+  } else exam.skipWithout("cri", ["storage-limit", "runtime-away", "memory-pressure", "evicts-by-rank"]);
 };
 
 async function examineRestart(exam: Exam): Promise<void> {
@@ -101,9 +103,10 @@ async function examineBack(exam: Exam, backMs: number): Promise<void> {
   );
   const ended = exam.changesOf("default/leaves", "main").some(({ from }) => from === "running");
   const isFine = gone === true && (ended || !exam.uses("cri"));
+  const rest = gone === true ? "its object went, and its container still runs" : podText(await readPod(exam, "leaves"));
   const why = isFine
     ? "pod leaves, which was deleted meanwhile, has ended and is gone"
-    : `pod leaves was deleted meanwhile: ${podText(await readPod(exam, "leaves"))}`;
+    : `pod leaves was deleted meanwhile: ${rest}`;
   exam.judge("back-deleted", isFine, why);
 }
 
