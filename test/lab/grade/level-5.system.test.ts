@@ -14,7 +14,7 @@ const MISTAKES = [
   // mistake, requirement, the sentence that decides it
   ["right", "memory-pressure", /% of the Node's allocatable memory: MemoryPressure was not reported$/],
   ["evicts-largest", "evicts-by-rank", /; pod entitled, which stays within its request: phase Failed, /],
-  ["hammers", "away-quiet", /^\d{3,} requests in 30 s without an answer$/],
+  ["hammers", "away-quiet", / in 30 s without an answer; the same one came \d+ times without a growing wait$/],
   ["gives-up-without-api", "back-lease", /^no renewal of the Lease in 45 s after the API server was back$/],
   ["exits-without-api", "back-lease", /^The agent has ended: it exited with code 1\.$/],
 ] as const;

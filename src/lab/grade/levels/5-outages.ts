@@ -13,6 +13,8 @@ import {
   untilNodeReady,
   untilPod,
 } from "../pods.js";
+import type { SeenRequest } from "../request-log.js";
+import { hastySeries } from "../rhythm.js";
 import { examinePressure } from "./5-pressure.js";
 
 const AWAY_MS = 30_000;
@@ -81,11 +83,20 @@ async function examineAway(exam: Exam): Promise<void> {
     : `the container of pod stays was not started again in ${AWAY_MS / 1000} s without an API server`;
   exam.judge("away-local", isLocal, local);
   const tried = exam.requests({ fromMs, toMs });
-  const isQuiet = tried.length <= MAX_AWAY_REQUESTS;
+  const hasty = hastyRequests(tried);
+  const isQuiet = tried.length <= MAX_AWAY_REQUESTS && hasty === undefined;
   const count = `${counted(tried.length, "request")} in ${AWAY_MS / 1000} s without an answer`;
   if (tried.length === 0) exam.judge("away-quiet", "skipped", "not examined: the agent sent no request meanwhile");
-  exam.judge("away-quiet", isQuiet, count, isQuiet ? [] : exam.linesOf(tried.slice(-5)));
+  const why = hasty === undefined ? count : `${count}; the same one came ${hasty.length} times without a growing wait`;
+  exam.judge("away-quiet", isQuiet, why, isQuiet ? [] : exam.linesOf((hasty ?? tried).slice(-5)));
   await examineBack(exam, toMs);
+}
+
+/** The first request that was repeated without a growing wait: its attempts. */
+function hastyRequests(tried: readonly SeenRequest[]): readonly SeenRequest[] | undefined {
+  const keyOf = ({ verb, resource, subresource, name }: SeenRequest) => [verb, resource, subresource, name].join(" ");
+  const keys = [...new Set(tried.map(keyOf))];
+  return keys.map((key) => hastySeries(tried.filter((one) => keyOf(one) === key))?.series).find(Boolean);
 }
 
 async function examineBack(exam: Exam, backMs: number): Promise<void> {

@@ -125,9 +125,10 @@ const MISTAKES = {
   hammers() {
     const send = api.request.bind(api);
     api.request = async (...asked) => {
-      const answer = await send(...asked);
-      if (answer.status === 0) await Promise.all(Array.from({ length: 100 }, () => send(...asked)));
-      return answer;
+      for (;;) {
+        const answer = await send(...asked);
+        if (answer.status !== 0) return answer;
+      }
     };
   },
   // client-go's log.Fatal in the loop of the lease.
