@@ -51,7 +51,7 @@ const stage = z.strictObject({
 
 const LIVE_PARTS = [
   ...(["renewInterval", "leaseLoop", "generateEvents", "getPhase", "backOff", "podCache", "eviction"] as const),
-  ...(["podConfig", "mirrorPod", "token", "csr", "exec"] as const),
+  ...(["podConfig", "mirrorPod", "token", "csr", "exec", "keepLease"] as const),
 ] as const;
 
 const TASK = z.strictObject({

@@ -25,6 +25,7 @@ const MISTAKES: Readonly<Record<string, readonly [from: string, to: string, sent
   "merge-sources": ['add(deletionTimestamp === undefined ? "UPDATE" : "DELETE", uid)', "void 0", /pod\/web=Deleted/],
   "mirror-pod": ["[MIRROR]: metadata.annotations[HASH]", "", /pod\/static-node-1=Running/],
   "eviction-ranking": ["a.priority - b.priority", "b.priority - a.priority", /pod\/(?:mild|bold)=Evicted/],
+  "lease-over-time": ["FRACTION = 0.25", "FRACTION = 1.25", /node\/node-1=Unknown/],
   "lease-loop": ["...lease.spec, renewTime", "renewTime, ...lease.spec", /node\/node-1=Unknown/],
 };
 

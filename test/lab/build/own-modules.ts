@@ -10,6 +10,7 @@ import { getPhase } from "../../../src/kubelet/status/phase.js";
 import type { PodSource, PodUpdate } from "../../../src/kubelet/types/pod-update.js";
 import type { KubeObject } from "../../../src/staging/apimachinery/api/meta.js";
 import type { V1Pod } from "../../../src/staging/apimachinery/api/pod.js";
+import { rfc3339Micro } from "../../../src/staging/apimachinery/time.js";
 import { Backoff } from "../../../src/staging/client-go/backoff.js";
 import { csrObject } from "../../../src/staging/client-go/certificate/csr.js";
 import { execUrl } from "../../../src/staging/client-go/remotecommand/exec-url.js";
@@ -120,6 +121,23 @@ function withoutOwner(body: unknown): unknown {
   return { ...rest, metadata: others };
 }
 
+/** The start of kubelab's node makes the first round. */
+async function keepLease(
+  node: { renew(): Promise<"renewed"> },
+  clock: Clock,
+  options: { readonly leaseDurationSeconds: number },
+  random?: () => number,
+) {
+  const deps = { clock, trace: new Trace(new FakeClock()), random: { float: random } } as unknown as ClientCtx;
+  const jitter = random !== undefined;
+  const own = new LeaseController(deps, { ...options, nodeName: "n1", kubeVersion: KUBE_VERSION, jitter });
+  Object.assign(own, {
+    sync: async () => ({ type: await node.renew(), renewTime: rfc3339Micro(clock.now()), why: "failed" }),
+  });
+  await own.sync(NEVER);
+  for await (const _ of own.run(NEVER));
+}
+
 interface RankedPod {
   readonly name: string;
   readonly priority: number;
@@ -185,4 +203,5 @@ export const OWN_MODULES: Readonly<Record<string, Readonly<Record<string, unknow
   "mirror-pod": { mirrorPodOf, whatToDo },
   "eviction-ranking": { rankMemoryPressure },
   "lease-loop": { LeaseController: OwnLeaseController },
+  "lease-over-time": { keepLease },
 };

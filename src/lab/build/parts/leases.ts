@@ -1,7 +1,12 @@
-import { isSuccess } from "../../../staging/client-go/rest/answers.js";
-import type { KubeRequest } from "../../../staging/client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, objectPath } from "../../../staging/client-go/rest/paths.js";
-import { type LeaseController, type LeaseObject, RETRY } from "../../../staging/component-helpers/lease/controller.js";
+import {
+  type LeaseController,
+  type LeaseObject,
+  RENEWAL,
+  RETRY,
+} from "../../../staging/component-helpers/lease/controller.js";
+import type { LeaseOutcome } from "../../../staging/component-helpers/lease/lease-observer.js";
+import { AsyncQueue } from "../../../util/async/async-queue.js";
 import { call, changed, type Methods, make, type Part, replace, type Written } from "./part.js";
 
 /** What the nodes of the embedded cluster use: their leases last 40 s. */
@@ -57,4 +62,39 @@ function roundOf(written: Methods, own: LeaseController): LeaseController["sync"
     const type = await call<"created" | "renewed" | "failed">(controller, "sync");
     return { type, ...last };
   };
+}
+
+/** The loop around the rounds, which stay kubelab's. */
+export function keepLease(written: Written): Part {
+  return changed(written, (module, { deps: { agent } }) => {
+    const { lease } = agent;
+    const own = { deps: lease.deps, observer: lease.observer, sync: lease.sync.bind(lease) };
+    replace(lease, { run: (signal) => roundsOf(module, own, signal) });
+  });
+}
+
+async function* roundsOf(
+  written: Methods,
+  { deps, observer, sync }: Pick<LeaseController, "deps" | "observer" | "sync">,
+  signal: AbortSignal,
+): AsyncGenerator<LeaseOutcome> {
+  const outcomes = new AsyncQueue<LeaseOutcome>();
+  let isFirst = true;
+  const renew = async () => {
+    // The start of the node has made the first round, because it must have a Lease before it counts as joined.
+    if (isFirst) {
+      isFirst = false;
+      return "renewed";
+    }
+    const outcome = await sync(signal);
+    observer.ended(outcome);
+    outcomes.push(outcome);
+    return outcome.type;
+  };
+  const clock = { now: () => deps.clock.now(), sleep: (ms: number) => deps.clock.sleep(ms, signal, RENEWAL) };
+  const options = { leaseDurationSeconds: LEASE_DURATION_S };
+  const loop = call<Promise<void>>(written, "keepLease", { renew }, clock, options, () => deps.random.float());
+  void loop.catch(() => {}).finally(() => outcomes.close());
+  yield* outcomes.iterate(signal);
+  await loop;
 }

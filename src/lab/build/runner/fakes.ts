@@ -17,7 +17,7 @@ export class CaseEnded extends Error {
 
 /**
  * Objects for the learner's code, with programmed answers: each call takes the next one and is logged. The answer
- * `{ $throw: {...} }` is thrown, `{ $stop: true }` ends the case, `{ $sync: value }` is no promise. A fake `clock` has
+ * `{ $throw: {...} }` is thrown, `{ $after: ms, value }` comes later, `{ $stop: true }` ends the case, `{ $sync: value }` is no promise. A fake `clock` has
  * `now` (ms) and `sleeps`: the number of sleeps that pass; the next one ends the case. A sleep is over when nothing else is
  * left to run, and a call before that ends the case too.
  */
@@ -28,6 +28,7 @@ export class Fakes {
   /** What the calls of the log gave, by their place in it. */
   readonly #answers: string[] = [];
   #sleeping: string | undefined;
+  #nowMs = 0;
   readonly #objects: Readonly<Record<string, unknown>>;
   #callsAfterEnd = -1;
 
@@ -77,33 +78,46 @@ export class Fakes {
           const answer = answers.length > 0 ? answers.shift() : { $stop: true };
           this.#noteAnswer(`${name}.${method}`, answer);
           if (isRecord(answer) && "$sync" in answer) return frozen(answer["$sync"]);
-          return this.#answer(answer);
+          const answered = this.#answer(answer, shownCall(`${name}.${method}`, args));
+          // The learner's code need not wait for a call that ends the case.
+          if (isRecord(answer) && "$stop" in answer) answered.catch(() => {});
+          return answered;
         };
         return [method, call];
       }),
     );
   }
 
-  async #answer(answer: unknown): Promise<unknown> {
+  async #answer(answer: unknown, call: string): Promise<unknown> {
     if (!isRecord(answer)) return frozen(answer);
+    if ("$after" in answer) {
+      await this.#pass(Number(answer["$after"]), call);
+      return frozen(answer["value"]);
+    }
     if ("$stop" in answer) this.#end();
     const failure = answer["$throw"];
     if (isRecord(failure)) throw Object.assign(new Error(String(failure["message"])), failure);
     return frozen(answer);
   }
 
+  /** @param during the call that takes this time: until it is over, another one comes too early */
+  async #pass(ms: number, during: string): Promise<void> {
+    this.#sleeping = during;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#sleeping = undefined;
+    this.#nowMs += ms;
+  }
+
   #clock({ now = 0, sleeps = 0 }: Readonly<Record<string, unknown>>) {
-    let [nowMs, left] = [Number(now), Number(sleeps)];
+    let left = Number(sleeps);
+    this.#nowMs = Number(now);
     return {
-      now: () => nowMs,
+      now: () => this.#nowMs,
       sleep: async (ms: number) => {
         this.#record("clock.sleep", [ms]);
         if (left === 0) this.#end();
         left -= 1;
-        this.#sleeping = shownCall("clock.sleep", [ms]);
-        await new Promise((resolve) => setImmediate(resolve));
-        this.#sleeping = undefined;
-        nowMs += Number(ms);
+        await this.#pass(Number(ms), shownCall("clock.sleep", [ms]));
       },
     };
   }

@@ -7,7 +7,7 @@ import type { ClientCtx, KubeResponse } from "../../client-go/rest/client.js";
 import { collectionPath, NODE_LEASES, NODES, objectPath } from "../../client-go/rest/paths.js";
 import { LeaseObserver, type LeaseOutcome, leaseDurationSeconds, renewIntervalMs } from "./lease-observer.js";
 
-const RENEWAL = { what: "renew the Lease", setBy: "renewInterval" };
+export const RENEWAL = { what: "renew the Lease", setBy: "renewInterval" };
 export const RETRY = { what: "try to create the Lease again", setBy: "back-off" };
 
 /** coordination.k8s.io/v1 Lease */
