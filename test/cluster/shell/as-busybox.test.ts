@@ -75,6 +75,34 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "KILL\n15\n 1) HUP\n 2) INT\n29) POLL\n30) PWR\n31) SYS\nkillall: you need to specify whom to kill\nkillall: nope: no process killed\nkillall: bad signal name 'Q'\nkill: you need to specify whom to kill\nkill: bad signal name 'x'\nsh: invalid number 'x'\nsh: bad signal name 'QQ'\nsh: can't kill pid 9999: No such process\n",
   ],
   [
+    "cat .; tail .; md5sum .; sh nope; echo $?; ulimit -s; ulimit -a | sed -n '/open files/p'; stat -c %a /etc/shadow",
+    "cat: read error: Is a directory\ntail: read error: Is a directory\ntail: no files\nmd5sum: can't read '.': Is a directory\nsh: can't open 'nope': No such file or directory\n2\n8192\nopen files                      (-n) 1048576\n600\n",
+  ],
+  [
+    'touch -d 2021-05-06 f; [ "$(date -r f +%F-%H)" = "2021-05-06-$(date +%H)" ] && echo same; ls -l /dev/null | cut -c 1-43',
+    "same\ncrw-rw-rw-    1 root     root        1,   3\n",
+  ],
+  [
+    "echo a b | xargs -n x; echo a | xargs -s x echo; echo a | xargs -n 0 echo; echo aaaa bbbb cccc | xargs -s 15 echo; echo a | xargs -P x",
+    "xargs: invalid number 'x'\nxargs: invalid number 'x'\nxargs: number 0 is not in 1..2147483647 range\naaaa bbbb\ncccc\nxargs: invalid number 'x'\n",
+  ],
+  [
+    "df -B x; for o in '-B 1M' '-B 1K' '-B 10' -m -P -h -k; do df $o / | head -1; done",
+    `df: invalid number 'x'\n${["1M-blocks      Used Available Use%", "1K-blocks      Used Available Use%", "10-blocks      Used Available Use%", "1M-blocks      Used Available Use%", "1024-blocks    Used Available Capacity", "     Size      Used Available Use%", "1K-blocks      Used Available Use%"].map((head) => `Filesystem           ${head} Mounted on\n`).join("")}`,
+  ],
+  [
+    "echo abc | grep --color b; echo abc | grep --color=always b; printf 'a\\0b\\0' | grep -z b | tr '\\0' z; printf 'x\\ny\\0b\\0' | grep -cz .",
+    "abc\nabc\nbz2\n",
+  ],
+  [
+    "echo abc | sed --expression s/b/x/; echo abc | sed --expression=s/b/y/; echo abc | sed --quiet p; echo abc | sed --regexp-extended 's/(b)/<\\1>/'",
+    "axc\nayc\nabc\na<b>c\n",
+  ],
+  [
+    "printf '1\\n3\\n' > a; printf '2\\n4\\n' > b; sort -m a b; sort -mn a b; uniq -f x a; uniq -w x a",
+    "1\n2\n3\n4\n1\n2\n3\n4\nuniq: invalid number 'x'\nuniq: invalid number 'x'\n",
+  ],
+  [
     "timeout; timeout 1; timeout x true; timeout -s QQ 1 true; timeout 1 nope; setsid; chroot; chroot /nope; chroot / basename /a/b; nsenter -t 77 -n true",
     "<usage timeout>\n<usage timeout>\ntimeout: invalid number 'x'\ntimeout: unknown signal 'QQ'\ntimeout: can't execute 'nope': No such file or directory\n<usage setsid>\n<usage chroot>\nchroot: can't change root directory to '/nope': No such file or directory\nb\nnsenter: can't open '/proc/77/ns/net': No such file or directory\n",
   ],

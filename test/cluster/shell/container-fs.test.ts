@@ -110,7 +110,7 @@ test("mounts: symbolic links lead through the container, never to the machine", 
   symlinkSync("..2026", join(hostPath, "..data"));
   symlinkSync("..data/key", join(hostPath, "key"));
   symlinkSync(secret, join(hostPath, "absolute"));
-  symlinkSync("../../../../../../../../../../../../etc/shadow", join(hostPath, "relative"));
+  symlinkSync("../../../../../../../../../../../../etc/gshadow", join(hostPath, "relative"));
   symlinkSync("/etc/passwd", join(hostPath, "passwd"));
   const fs = open([{ containerPath: "/config", hostPath }]);
   assert.equal(fs.readFile("/config/key").toString(), "value", "as config maps are laid out");

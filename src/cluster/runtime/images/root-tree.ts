@@ -69,6 +69,8 @@ export function buildRootTree(definition: ImageDefinition, osRelease = ""): Dire
   });
   text("/etc/passwd", PASSWD.join("\n"));
   text("/etc/group", PASSWD.map((line) => line.replace(/^([^:]*):x:\d+:(\d+):.*$/, "$1:x:$2:")).join("\n"));
+  const shadow = PASSWD.map((line) => line.replace(/^([^:]*):.*$/, "$1:*:19000:0:99999:7:::")).join("\n");
+  put("/etc/shadow", file(owner, IMAGE_TIME_MS, Buffer.from(shadow), { mode: 0o600 }));
   if (definition.applets !== "") {
     for (const [name, which] of APPLETS) program(`${definition.applets}/${name}`, which);
   }

@@ -159,11 +159,34 @@ export const BUILTINS: Readonly<Record<string, Builtin>> = {
     state.umask = (/^[0-7]/.test(mode) ? changed : ~changed) & 0o777;
     return 0;
   },
-  ulimit: async (args, shell) => {
-    if (args.length < 2) await shell.print(args[0] === "-n" ? `${MAX_OPEN_FILES}\n` : "unlimited\n");
+  ulimit: async ([first = "-f", ...more], shell) => {
+    if (more.length > 0) return 0; // a limit is set
+    const shown = LIMITS.filter(([, letter]) => first === "-a" || first === `-${letter}`);
+    if (shown.length === 0) throw new ShellError(`invalid option -- '${first.replace("-", "")}'`);
+    const line = ([what, letter, value]: (typeof LIMITS)[number]) =>
+      first === "-a" ? `${what.padEnd(32)}(-${letter}) ${value}\n` : `${value}\n`;
+    await shell.print(shown.map(line).join(""));
     return 0;
   },
 };
+
+/** The limits of a container's processes, as containerd.service has them. */
+const LIMITS: readonly (readonly [what: string, letter: string, value: string | number])[] = [
+  ["core file size (blocks)", "c", "unlimited"],
+  ["data seg size (kb)", "d", "unlimited"],
+  ["scheduling priority", "e", 0],
+  ["file size (blocks)", "f", "unlimited"],
+  ["max locked memory (kb)", "l", 8192],
+  ["max memory size (kb)", "m", "unlimited"],
+  ["open files", "n", MAX_OPEN_FILES],
+  ["POSIX message queues (bytes)", "q", 819_200],
+  ["real-time priority", "r", 0],
+  ["stack size (kb)", "s", 8192],
+  ["cpu time (seconds)", "t", "unlimited"],
+  ["max user processes", "u", "unlimited"],
+  ["virtual memory (kb)", "v", "unlimited"],
+  ["file locks", "x", "unlimited"],
+];
 
 /** `alias [NAME[=TEXT]...]` */
 async function alias(args: readonly string[], shell: Shell): Promise<number> {

@@ -29,7 +29,7 @@ export async function runShell(self: Self): Promise<number> {
     text = await readAll(openSource(self, resolvePath(self.cwd, file)), self.signal, self);
   } catch (error) {
     await shell.complain(`can't open '${file}': ${errorText(error)}`);
-    return 127;
+    return state.isBash ? 127 : 2;
   }
   state.name = file;
   state.parameters = rest;

@@ -22,7 +22,7 @@ const DIFF_ONE = /(?<=^@@ [-+,\d ]{1,64}),1(?= )/gm;
 export async function runUtility(self: Self): Promise<number> {
   const name = (self.argv[0] ?? "").split("/").at(-1) ?? "";
   let given: readonly string[] = self.argv.slice(1);
-  const hasZeros = name === "sort" && given.some((arg) => /^-[a-z]*z/.test(arg));
+  const hasZeros = /^(sort|[ef]?grep)$/.test(name) && given.some((arg) => /^-[A-Za-z]*z/.test(arg));
   const wrong = numberProblem(name, given);
   if (wrong !== undefined) {
     await self.stderr.write(Buffer.from(wrong), self.signal);
@@ -55,7 +55,8 @@ export async function runUtility(self: Self): Promise<number> {
   // A group that matches nothing is an empty text.
   const isNoGroup = name === "expr" && exitCode === 1 && given.length === 3 && given[2]?.includes("\\(") === true;
   const output = name === "diff" ? Buffer.from(patch(), "latin1") : isNoGroup ? Buffer.from("\n") : stdout;
-  await self.stdout.write(hasZeros ? swapZeros(output) : output, self.signal);
+  const isCount = name !== "sort" && given.some((arg) => /^-[A-Za-z]*c/.test(arg));
+  await self.stdout.write(hasZeros && !isCount ? swapZeros(output) : output, self.signal);
   const said = stderr.replace(/^bash: /gm, "");
   const refusal = busyboxRefusal(said, name);
   const text = refusal?.text ?? busyboxErrors(said, command, refused);
@@ -65,7 +66,7 @@ export async function runUtility(self: Self): Promise<number> {
   return refusal?.exitCode ?? exitCode;
 }
 
-/** The lines of `sort -z` end with zeros. Differs: those of its input, not those of files. */
+/** The lines of `sort -z` and `grep -z` end with zeros. Differs: those of its input, not those of files. */
 function swapZeros(bytes: Buffer): Buffer {
   return Buffer.from(bytes.map((byte) => (byte === 0 ? 0x0a : byte === 0x0a ? 0 : byte)));
 }

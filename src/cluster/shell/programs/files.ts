@@ -142,13 +142,17 @@ export async function makeSpecial(self: Self): Promise<number> {
   return fail(self, `${rest[0]}: Operation not supported`);
 }
 
+const DAY_MS = 86_400_000;
+
 /** `touch [-cham] [-d DATE] [-r FILE] FILE...` */
 export async function touch(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "chamd:t:r:");
   if (unknown !== undefined) return usage(self, unknown);
   const { fs, clock } = self.machine;
   const [date, like] = [options.get("d") ?? options.get("t"), options.get("r")];
-  const given = date === undefined ? undefined : parseDate(date, clock.now());
+  const parsed = date === undefined ? undefined : parseDate(date, clock.now());
+  // A date alone keeps the time of day.
+  const given = parsed !== undefined && /^\d{4}-\d\d-\d\d$/.test(date ?? "") ? parsed + (clock.now() % DAY_MS) : parsed;
   if (like !== undefined && !fs.exists(resolvePath(self.cwd, like)))
     return fail(self, `can't stat '${like}': No such file or directory`);
   if (date !== undefined && given === undefined) return fail(self, `invalid date '${date}'`);

@@ -2,6 +2,7 @@ import { resolvePath } from "../fs/paths.js";
 import { effectiveCapabilities } from "../process/confinement.js";
 import type { Self } from "../process/process.js";
 import { complain, fail, parseArgs, print, usage } from "./console.js";
+import { parseCount } from "./text.js";
 
 /** Programs that show what /proc says about the machine, as busybox prints it. */
 
@@ -51,8 +52,9 @@ export function humanSize(bytes: number): string {
 
 /** `df [-PkmhTai] [-t TYPE] [FILE...]`: the space of the mounts, or of those that have the files. Mirrors busybox's coreutils/df.c. */
 export async function df(self: Self): Promise<number> {
-  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "hkmPTait:");
+  const { options, rest, unknown } = parseArgs(self.argv.slice(1), "hkmPTait:B:");
   if (unknown !== undefined) return usage(self, unknown);
+  if (Number.isNaN(parseCount(options.get("B") ?? "1"))) return fail(self, `invalid number '${options.get("B")}'`);
   const { fs } = self.machine;
   const type = options.get("t");
   const all = mountsOf(self).filter((one) => type === undefined || one.type === type);
@@ -93,14 +95,23 @@ function nameColumns(source: string, type: string, options: Options): string {
 function amountText(amount: number, options: Options): string {
   if (options.has("i")) return String(amount);
   if (options.has("h")) return humanSize(amount);
-  return String(Math.round(amount / 1024 ** (options.has("m") ? 2 : 1)));
+  return String(Math.round(amount / blockBytes(options)));
+}
+
+function blockBytes(options: Options): number {
+  return options.has("B") ? parseCount(options.get("B") ?? "") : 1024 ** (options.has("m") ? 2 : 1);
+}
+
+function blockName(bytes: number): string {
+  return bytes % 1024 ** 2 === 0 ? `${bytes / 1024 ** 2}M` : bytes % 1024 === 0 ? `${bytes / 1024}K` : String(bytes);
 }
 
 function titles(options: Options): string {
   if (options.has("i")) return "   Inodes      Used Available Use%";
-  const size = options.has("h") ? "     Size" : options.has("m") ? "1M-blocks" : undefined;
-  if (size === undefined && options.has("P")) return "1024-blocks    Used Available Capacity";
-  return `${size ?? "1K-blocks"}      Used Available ${options.has("P") ? "Capacity" : "Use%"}`;
+  if (options.has("P") && !options.has("h") && blockBytes(options) === 1024)
+    return "1024-blocks    Used Available Capacity";
+  const size = options.has("h") ? "     Size" : `${blockName(blockBytes(options))}-blocks`.padStart(9);
+  return `${size}      Used Available ${options.has("P") ? "Capacity" : "Use%"}`;
 }
 
 /** `umount [-rlfda] FOLDER...`. Differs: it is refused also for those who may, because the mounts are the kubelet's. */

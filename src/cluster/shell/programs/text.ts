@@ -1,5 +1,5 @@
 import { encodeText } from "../byte-text.js";
-import { errorText } from "../fs/fs-error.js";
+import { errorText, FsError } from "../fs/fs-error.js";
 import { baseName, resolvePath } from "../fs/paths.js";
 import { echoBytes } from "../language/echo.js";
 import { AccountNames } from "../process/accounts.js";
@@ -41,8 +41,12 @@ export async function openInput(self: Self, name: string): Promise<ByteSource | 
   try {
     return openSource(self, resolvePath(self.cwd, name));
   } catch (error) {
-    const opens = OPENERS.test(baseName(self.argv[0] ?? ""));
-    await complain(self, `${opens ? `can't open '${name}'` : name}: ${errorText(error)}`);
+    const program = baseName(self.argv[0] ?? "");
+    // busybox opens a folder, and cannot read it.
+    const isFolder = error instanceof FsError && error.code === "EISDIR";
+    const opens = isFolder && program.endsWith("sum") ? `can't read '${name}'` : `can't open '${name}'`;
+    const what = isFolder && /^(cat|tail)$/.test(program) ? "read error" : OPENERS.test(program) ? opens : name;
+    await complain(self, `${what}: ${errorText(error)}`);
     return undefined;
   }
 }

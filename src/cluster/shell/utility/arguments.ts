@@ -8,8 +8,14 @@ export function utilityArguments(name: string, args: readonly string[]): readonl
   // without the suffix of -i.bak
   const inPlace = (arg: string) => arg.replace(/^(-[nEr]*i).+/, "$1");
   if (name === "sed")
-    return args.map((arg) => inPlace(arg).replace(/^((?:\d+|\$|\/[^/]*\/)?[aic])\\(?=[^\n\\])/, "$1\\\n"));
-  if (name === "sort") return args.map((arg) => arg.replace(/^(-[a-z]*)z/, "$1")).filter((arg) => arg !== "-");
+    return shortSedOptions(args).map((arg) =>
+      inPlace(arg).replace(/^((?:\d+|\$|\/[^/]*\/)?[aic])\\(?=[^\n\\])/, "$1\\\n"),
+    );
+  // Sorted files are merged by sorting them again.
+  if (name === "sort")
+    return args
+      .map((arg) => arg.replace(/^(-[a-su-y]*)m/, "$1").replace(/^(-[a-z]*)z/, "$1"))
+      .filter((arg) => arg !== "-");
   if (name === "expr") {
     const isPattern = (at: number) => args[at - 1] === ":" || args[at - 2] === "match";
     return args.map((arg, at) => (isPattern(at) ? extendedRegex(arg) : arg));
@@ -17,10 +23,28 @@ export function utilityArguments(name: string, args: readonly string[]): readonl
   return /^[ef]?grep$/.test(name) ? grepArguments(args) : args;
 }
 
+const SED_OPTIONS: readonly (readonly [long: RegExp, short: string])[] = [
+  [/^--(?:quiet|silent)$/, "-n"],
+  [/^--regexp-extended$/, "-E"],
+  [/^--in-place(?:=.*)?$/s, "-i"],
+  [/^--expression$/, "-e"],
+  [/^--file$/, "-f"],
+];
+
+/** Long options of sed, of which just-bash knows none. */
+function shortSedOptions(args: readonly string[]): readonly string[] {
+  return args.flatMap((arg) => {
+    const [, expression] = /^--expression=(.*)$/s.exec(arg) ?? [];
+    if (expression !== undefined) return ["-e", expression];
+    return SED_OPTIONS.find(([long]) => long.test(arg))?.[1] ?? arg;
+  });
+}
+
 /** Every input is text, so -a says nothing; a second file makes grep name the first one (-H); several patterns are one. */
 function grepArguments(args: readonly string[]): readonly string[] {
   const shown = args
-    .map((arg) => (/^-[A-Za-z]*[asH]/.test(arg) ? arg.replace(/[asH]/g, "") : arg))
+    .filter((arg) => !/^--colou?r(=|$)/.test(arg))
+    .map((arg) => (/^-[A-Za-z]*[asHz]/.test(arg) ? arg.replace(/[asHz]/g, "") : arg))
     .filter((arg) => arg !== "-");
   const patterns = shown.flatMap((arg, at) => (shown[at - 1] === "-e" ? [arg] : []));
   const isExtended = shown.some((arg) => /^-[a-z]*E/.test(arg));

@@ -9,6 +9,14 @@ import { humanSize } from "../machine.js";
 import { typeAndMode } from "../owners.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/** The major and minor numbers of devices. */
+const DEVICE_NUMBERS: Readonly<Record<string, string>> = {
+  null: "1,   3",
+  zero: "1,   5",
+  full: "1,   7",
+  urandom: "1,   9",
+  tty: "5,   0",
+};
 const BLOCK_KIB = 4;
 const BLOCK_BYTES = BLOCK_KIB * 1024;
 const NAME_WIDTH = 8;
@@ -175,7 +183,8 @@ function lineOf(listing: Listing, path: string, name: string): Line {
   const sign = markOf(stat, options);
   const shown = `${colored(listing, stat, name)}${stat.type === "symlink" && options.has("l") ? "" : sign}`;
   if (!options.has("l")) return { text: `${front}${shown}`, width: front.length + name.length + sign.length };
-  const size = (options.has("h") ? humanSize(stat.size) : String(stat.size)).padStart(9);
+  const numbers = stat.type === "device" ? DEVICE_NUMBERS[fs.node(path)?.device ?? "null"] : undefined;
+  const size = (numbers ?? (options.has("h") ? humanSize(stat.size) : String(stat.size))).padStart(9);
   const owner = ownerText(stat, options.has("n") ? undefined : names);
   const time = options.has("full-time") ? fullTime(stat.mtimeMs) : shortTime(stat.mtimeMs, clock.now());
   const target = stat.type === "symlink" ? ` -> ${targetText(listing, path)}` : "";

@@ -2,13 +2,17 @@ import { openForWriting } from "../../fs/open-file.js";
 import { resolvePath } from "../../fs/paths.js";
 import type { Self } from "../../process/process.js";
 import { readAll, unitsOf } from "../../streams.js";
-import { parseArgs, usage } from "../console.js";
+import { fail, parseArgs, usage } from "../console.js";
 import { forEachInput } from "../text.js";
 
 /** `uniq [-cduiz] [-f FIELDS] [-s CHARS] [-w CHARS] [FILE [OUTFILE]]`. Mirrors busybox's coreutils/uniq.c. */
 export async function uniq(self: Self): Promise<number> {
   const { options, rest, unknown } = parseArgs(self.argv.slice(1), "cduizf:s:w:");
   if (unknown !== undefined) return usage(self, unknown);
+  const wrong = ["f", "s", "w"]
+    .map((letter) => options.get(letter))
+    .find((text) => text !== undefined && !/^\d+$/.test(text));
+  if (wrong !== undefined) return fail(self, `invalid number '${wrong}'`);
   const [fields, skipped] = [Number(options.get("f") ?? 0), Number(options.get("s") ?? 0)];
   const most = options.has("w") ? Number(options.get("w")) : undefined;
   const end = options.has("z") ? "\0" : "\n";
