@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { taskIds } from "../../../src/lab/build/library.js";
+import { allTasks } from "../../../src/lab/build/library.js";
 import { playLive } from "../../../src/lab/build/live.js";
 import { SystemClock } from "../../../src/util/clock.js";
 import { CLI, newHome, runCliProcess } from "../../support/cli-process.js";
@@ -29,7 +29,12 @@ const MISTAKES: Readonly<Record<string, readonly [from: string, to: string, sent
   "lease-loop": ["...lease.spec, renewTime", "renewTime, ...lease.spec", /node\/node-1=Unknown/],
 };
 
-describe.each(await taskIds())("the live run of %s", (task) => {
+test("each task with a live run has a mistake here", async () => {
+  const live = (await allTasks()).filter((one) => one.live !== undefined).map(({ id }) => id);
+  assert.deepEqual(Object.keys(MISTAKES).sort(), live.sort());
+});
+
+describe.each(Object.keys(MISTAKES))("the live run of %s", (task) => {
   const [from, to, sentence] = MISTAKES[task] ?? ["", "", /no mistake is known/];
   const play = (file: string, text: string) => {
     writeFileSync(join(home, file), text);

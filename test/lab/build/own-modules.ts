@@ -4,7 +4,14 @@ import { PodConfig, type SourceChannel } from "../../../src/kubelet/config/pod-c
 import { PodCache } from "../../../src/kubelet/container/cache.js";
 import type { PodStatus } from "../../../src/kubelet/container/runtime.js";
 import { rankPods } from "../../../src/kubelet/eviction/ranking.js";
-import { convertState, generateEvents, isSyncPodWorthy } from "../../../src/kubelet/pleg/events.js";
+import {
+  convertState,
+  generateEvents,
+  isSyncPodWorthy,
+  type PodLifecycleEvent,
+} from "../../../src/kubelet/pleg/events.js";
+import { GenericPleg, type PlegDeps } from "../../../src/kubelet/pleg/generic.js";
+import { genericRelistDuration } from "../../../src/kubelet/pleg/health.js";
 import { mirrorPodOf, whatToDo } from "../../../src/kubelet/pod/mirror-client.js";
 import { getPhase } from "../../../src/kubelet/status/phase.js";
 import type { PodSource, PodUpdate } from "../../../src/kubelet/types/pod-update.js";
@@ -22,7 +29,9 @@ import { renewIntervalMs } from "../../../src/staging/component-helpers/lease/le
 import { generatePrivateKey } from "../../../src/staging/pki/keys.js";
 import { streamTypes } from "../../../src/staging/streaming/remote-command/spdy-protocols.js";
 import { Trace } from "../../../src/trace/trace.js";
+import { AsyncQueue } from "../../../src/util/async/async-queue.js";
 import type { Clock } from "../../../src/util/clock.js";
+import { messageOf } from "../../../src/util/errors.js";
 import { factFor } from "../../../src/util/release/facts.js";
 import { SeededRandom } from "../../../src/util/seeded-random.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
@@ -138,6 +147,50 @@ async function keepLease(
   for await (const _ of own.run(NEVER));
 }
 
+interface ListedPod {
+  readonly podUid: string;
+  readonly containers: readonly { readonly containerId: string; readonly state: string }[];
+}
+
+/** kubelab's sends its events through a queue, and keeps more of each status. */
+class OwnRelist {
+  readonly #pleg: GenericPleg;
+  readonly #events = new AsyncQueue<PodLifecycleEvent>(1000);
+
+  constructor(
+    runtime: { getPods(): Promise<readonly ListedPod[]>; getPodStatus(podUid: string): Promise<unknown> },
+    cache: Readonly<Record<"set" | "delete" | "updateTime", (...args: readonly unknown[]) => void>>,
+    clock: Clock,
+  ) {
+    const deps = {
+      clock,
+      trace: new Trace(new FakeClock()),
+      events: this.#events,
+      runtime: {
+        getPods: async () =>
+          (await runtime.getPods()).map((pod) => ({ ...pod, name: "", namespace: "", sandboxes: [] })),
+        getPodStatus: async ({ podUid }: ListedPod) => {
+          const value = await runtime.getPodStatus(podUid);
+          return { podUid, value, ips: ["10.0.0.1"], containerStatuses: [], sandboxStatuses: [] };
+        },
+      },
+      cache: {
+        ...{ get: () => ({}), delete: cache.delete, updateTime: cache.updateTime },
+        set: (podUid: string, status: { value: unknown } | undefined, error: unknown, timeMs: number) => {
+          cache.set(podUid, status?.value, error === undefined ? undefined : messageOf(error), timeMs);
+          return true;
+        },
+      },
+    };
+    this.#pleg = new GenericPleg(deps as unknown as PlegDeps, genericRelistDuration(KUBE_VERSION));
+  }
+
+  async relist() {
+    await this.#pleg.relist(NEVER);
+    return this.#events.takeAll().map(({ type, podUid, containerId }) => ({ type, podUid, containerId }));
+  }
+}
+
 interface RankedPod {
   readonly name: string;
   readonly priority: number;
@@ -204,4 +257,5 @@ export const OWN_MODULES: Readonly<Record<string, Readonly<Record<string, unknow
   "eviction-ranking": { rankMemoryPressure },
   "lease-loop": { LeaseController: OwnLeaseController },
   "lease-over-time": { keepLease },
+  relist: { Relist: OwnRelist },
 };

@@ -16,7 +16,8 @@ export class CaseEnded extends Error {
 }
 
 /**
- * Objects for the learner's code, with programmed answers: each call takes the next one and is logged. The answer
+ * Objects for the learner's code, with programmed answers: each call takes the next one and is logged; one that is no list
+ * is given to all of them. The answer
  * `{ $throw: {...} }` is thrown, `{ $after: ms, value }` comes later, `{ $stop: true }` ends the case, `{ $sync: value }` is no promise. A fake `clock` has
  * `now` (ms) and `sleeps`: the number of sleeps that pass; the next one ends the case. A sleep is over when nothing else is
  * left to run, and a call before that ends the case too.
@@ -70,14 +71,15 @@ export class Fakes {
   #object(name: string, methods: Readonly<Record<string, unknown>>) {
     return Object.fromEntries(
       Object.entries(methods).map(([method, given]) => {
-        const answers: unknown[] = Array.isArray(given) ? [...given] : [given];
-        const isSync = answers.length > 0 && answers.every((one) => isRecord(one) && "$sync" in one);
+        // What is no list is the answer to each call.
+        const answers: unknown[] | undefined = Array.isArray(given) ? [...given] : undefined;
+        const isSync = answers !== undefined && answers.length > 0 && answers.every(isSyncAnswer);
         const call = (...args: unknown[]) => {
           this.#record(`${name}.${method}`, args);
-          if (answers.length === 0 && isSync) this.#end();
-          const answer = answers.length > 0 ? answers.shift() : { $stop: true };
+          if (answers?.length === 0 && isSync) this.#end();
+          const answer = answers === undefined ? given : answers.length > 0 ? answers.shift() : { $stop: true };
           this.#noteAnswer(`${name}.${method}`, answer);
-          if (isRecord(answer) && "$sync" in answer) return frozen(answer["$sync"]);
+          if (isSyncAnswer(answer)) return frozen(answer["$sync"]);
           const answered = this.#answer(answer, shownCall(`${name}.${method}`, args));
           // The learner's code need not wait for a call that ends the case.
           if (isRecord(answer) && "$stop" in answer) answered.catch(() => {});
@@ -123,7 +125,8 @@ export class Fakes {
   }
 
   #noteAnswer(name: string, answer: unknown): void {
-    if (!isRecord(answer) || "$stop" in answer) return;
+    // Some calls end the case, and some give nothing.
+    if (!isRecord(answer) || "$stop" in answer || answer["$sync"] === null) return;
     const failure = answer["$throw"];
     const text = isRecord(failure)
       ? `threw ${shown(failure["message"])}`
@@ -150,6 +153,10 @@ export class Fakes {
     this.#callsAfterEnd = 0;
     throw new CaseEnded("the case has ended");
   }
+}
+
+function isSyncAnswer(answer: unknown): answer is { readonly $sync: unknown } {
+  return isRecord(answer) && "$sync" in answer;
 }
 
 /** As they were at the call: the learner's code may change them afterwards. */
