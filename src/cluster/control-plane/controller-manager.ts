@@ -41,7 +41,17 @@ export async function startControllerManager(
   const clientFor = (user: UserInfo, own = trace) =>
     authorizedClient(createLocalClient(registry, user), { ...authorization, trace: own });
   const binderFor = (user: UserInfo) => createBinder({ ...authorization, handler: bindingHandler(clock) }, user);
-  const base = { clock, random, trace, kubeVersion, ca, authorizer, serverUrl, definitions };
+  const base = {
+    clock,
+    random,
+    trace,
+    kubeVersion,
+    ca,
+    authorizer,
+    serverUrl,
+    definitions,
+    onDefinitions: registry.onChange,
+  };
   const deps = { ...base, clientFor, binderFor };
   const controllersOptions = {
     // A storage with leases deletes events itself.

@@ -14,6 +14,7 @@ import { DispatchReport } from "../apiserver/endpoints/dispatch-report.js";
 import { createConnecters } from "../apiserver/proxy/connecters.js";
 import { KubeletConnections } from "../apiserver/proxy/kubelet-connection.js";
 import { createActionHandlers } from "../apiserver/registry/action-handlers.js";
+import { serveDefinitions } from "../apiserver/registry/apiextensions/serve-definitions.js";
 import { createRegistry } from "../apiserver/registry/generic/create-registry.js";
 import { createLocalClient } from "../apiserver/registry/generic/local-client.js";
 import { METRICS_GROUP } from "../apiserver/registry/metrics/metrics.js";
@@ -75,10 +76,12 @@ async function startOn(
 ): Promise<ControlPlane> {
   const identities = await createIdentities(options, state.ca);
   const parts = await createParts(options, state, definitions);
+  const { clock, random, trace, kubeVersion, faults } = options;
+  const custom = await serveDefinitions({ registry: parts.registry, clock, trace, kubeVersion });
   let controllers: RunningControllers | undefined;
   const components = [...controllerChecks(() => controllers), ...parts.storage.health.components];
   const apiServer = await listen(options, identities, { ...parts, dispatches }, components);
-  const { host = DEFAULT_HOST, clock, random, faults } = options;
+  const { host = DEFAULT_HOST } = options;
   if (faults !== undefined) {
     const { ca, serving } = identities;
     faults.setCertificate = async (how) => {
@@ -88,7 +91,7 @@ async function startOn(
     };
   }
   const { storage, registry } = parts;
-  const deps = { storage, registry, clock, random, trace: options.trace };
+  const deps = { storage, registry, clock, random, trace };
   const { likeRecorded, clusterDns } = options;
   const apiService = apiServerService(host, apiServer.port);
   const kept = likeRecorded === true ? [] : [await keepService(deps, apiService)];
@@ -114,6 +117,7 @@ async function startOn(
       async () => nodeNames?.release().catch(() => {}),
       async () => controllers?.close(),
       () => parts.metrics.close(),
+      () => custom.close(),
       async () => void (await Promise.all(kept.map((service) => service.close()))),
       () => apiServer.close(),
       () => parts.auth.close(),

@@ -36,6 +36,8 @@ export interface ControllersDeps extends Omit<ControllerDeps, "client"> {
   clientFor(user: UserInfo, trace?: Trace): LocalClient;
   /** the table of resources: `registry.definitions` */
   readonly definitions: readonly ApiResource[];
+  /** calls back after each change of the table */
+  onDefinitions?(listener: () => void): void;
 }
 
 export interface ControllersOptions {

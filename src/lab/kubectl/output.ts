@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../staging/apimachinery/api/meta.js";
 import { goFormat } from "../../staging/apimachinery/scheme/go-text.js";
+import { executeJsonPath, findValues } from "../../staging/client-go/jsonpath/jsonpath.js";
 import { stringify } from "../../util/yaml.js";
 import { isOn, type KubectlLine, text } from "./flags.js";
-import { executeJsonPath, findValues } from "./jsonpath.js";
 import { lineError, unknown } from "./line-error.js";
 import type { KnownResource } from "./resources.js";
 import { alignTabs, TABLE_TABS } from "./tab-writer.js";

@@ -56,26 +56,57 @@ const GROUP_ORDER = [
 /** All resource paths, built from the table of resources. Mirrors k8s.io/apiserver/pkg/endpoints/installer.go. */
 export class Routes {
   readonly #groupVersions = new Map<string, GroupVersion>();
-  /** named groups in the order of /apis, with their versions, preferred first */
-  readonly groups: ReadonlyMap<string, readonly string[]>;
+  #groups: ReadonlyMap<string, readonly string[]> = new Map();
+  #generation = 0;
 
-  constructor(registry: Pick<Registry, "definitions">) {
+  /** the rows have changed since the paths were built */
+  #isOld = false;
+
+  constructor(readonly registry: Pick<Registry, "definitions" | "onChange">) {
+    this.#build();
+    registry.onChange(() => {
+      this.#isOld = true;
+      this.#generation++;
+    });
+  }
+
+  /** named groups in the order of /apis, with their versions, preferred first */
+  get groups(): ReadonlyMap<string, readonly string[]> {
+    this.#renew();
+    return this.#groups;
+  }
+
+  /** Changes when a path comes or goes, for caches of what is made from the routes. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  #renew(): void {
+    if (this.#isOld) this.#build();
+  }
+
+  #build(): void {
+    this.#isOld = false;
+    this.#groupVersions.clear();
     const tables = new Map<string, Map<string, Route>>();
-    for (const definition of registry.definitions) {
+    for (const definition of this.registry.definitions) {
+      if (definition.isHidden === true) continue;
       const key = groupVersion(definition);
       const routes = tables.get(key) ?? new Map<string, Route>();
       routes.set(definition.resource, routeOf(definition));
       tables.set(key, routes);
       this.#groupVersions.set(key, { group: definition.group, version: definition.version, routes });
     }
-    this.groups = groupsOf([...this.#groupVersions.values()]);
+    this.#groups = groupsOf([...this.#groupVersions.values()]);
   }
 
   groupVersion(group: string, version: string): GroupVersion | undefined {
+    this.#renew();
     return this.#groupVersions.get(groupVersion({ group, version }));
   }
 
   all(): GroupVersion[] {
+    this.#renew();
     return [...this.#groupVersions.values()];
   }
 
@@ -172,15 +203,16 @@ function groupsOf(groupVersions: readonly GroupVersion[]): Map<string, string[]>
   return groups;
 }
 
-/** v2 before v1 before v1beta2 before v1beta1. Mirrors k8s.io/apimachinery/pkg/version (CompareKubeAwareVersionStrings). */
+/** v2 before v1 before v1beta2 before v1beta1, and all of them before other names. Mirrors k8s.io/apimachinery/pkg/version (CompareKubeAwareVersionStrings). */
 function byVersion(a: GroupVersion, b: GroupVersion): number {
   const [majorA, stageA, minorA] = versionParts(a.version);
   const [majorB, stageB, minorB] = versionParts(b.version);
-  return stageB - stageA || majorB - majorA || minorB - minorA;
+  return stageB - stageA || majorB - majorA || minorB - minorA || compareText(a.version, b.version);
 }
 
 function versionParts(version: string): [major: number, stage: number, minor: number] {
   const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
-  const stage = match?.[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0;
-  return [Number(match?.[1] ?? 0), stage, Number(match?.[3] ?? 0)];
+  if (match === null) return [0, -1, 0];
+  const stage = match[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0;
+  return [Number(match[1] ?? 0), stage, Number(match[3] ?? 0)];
 }

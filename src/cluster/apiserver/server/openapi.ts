@@ -34,6 +34,8 @@ export class OpenApi {
   readonly #documents = new Map<string, Promise<Document>>();
   readonly #startedAt: string;
   #v2: Promise<Document & { readonly protobuf: Buffer }> | undefined;
+  /** of the routes that the documents describe */
+  #generation = 0;
 
   constructor(
     readonly routes: Routes,
@@ -47,11 +49,21 @@ export class OpenApi {
   /** @returns false when the path is not an OpenAPI path */
   async answer(exchange: Exchange): Promise<boolean> {
     const { path } = exchange.info;
+    if (!path.startsWith("/openapi/")) return false;
+    this.#forgetOld();
     if (path === "/openapi/v2") await this.#sendV2(exchange);
     else if (path === INDEX_PATH || path === `${INDEX_PATH}/`) await this.#index(exchange);
     else if (path.startsWith(`${INDEX_PATH}/`)) await this.#document(exchange, path.slice(INDEX_PATH.length + 1));
     else return false;
     return true;
+  }
+
+  /** A custom resource that comes or goes changes the documents. */
+  #forgetOld(): void {
+    if (this.#generation === this.routes.generation) return;
+    this.#generation = this.routes.generation;
+    this.#documents.clear();
+    this.#v2 = undefined;
   }
 
   async #index(exchange: Exchange): Promise<void> {

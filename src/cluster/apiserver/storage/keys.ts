@@ -24,9 +24,20 @@ export interface ResourceKeys {
   key(namespace: string | undefined, name: string): string;
 }
 
+/** The beginning of the keys of a custom resource: `/registry/example.com/widgets/`. */
+export function customResourcePrefix(group: string, plural: string): string {
+  return `${ROOT}${group}/${plural}/`;
+}
+
 /** Mirrors NamespaceKeyFunc and NoNamespaceKeyFunc in k8s.io/apiserver/pkg/registry/generic/registry/store.go. */
-export function resourceKeys({ resource, namespaced }: Pick<ApiResource, "resource" | "namespaced">): ResourceKeys {
-  const resourcePrefix = `${ROOT}${SPECIAL_PREFIXES[resource] ?? resource}/`;
+export function resourceKeys(
+  row: Pick<ApiResource, "resource" | "namespaced" | "custom"> & { readonly group?: string },
+): ResourceKeys {
+  const { resource, namespaced } = row;
+  const resourcePrefix =
+    row.custom === undefined
+      ? `${ROOT}${SPECIAL_PREFIXES[resource] ?? resource}/`
+      : customResourcePrefix(row.group ?? "", resource);
   const prefix = (namespace: string | undefined) =>
     !namespaced || namespace === undefined || namespace === "" ? resourcePrefix : `${resourcePrefix}${namespace}/`;
   return {

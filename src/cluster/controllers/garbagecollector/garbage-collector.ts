@@ -7,6 +7,7 @@ import { concurrently } from "../../../staging/apimachinery/wait.js";
 import { forEachChange } from "../../../staging/client-go/informers/for-each-change.js";
 import type { EventRecorder } from "../../../staging/client-go/record/recorder.js";
 import { WorkQueue } from "../../../staging/client-go/workqueue.js";
+import { untilAborted } from "../../../util/async/concurrency.js";
 import { remember } from "../../../util/collections/lru.js";
 import { defined } from "../../../util/defined.js";
 import type { Controller } from "../controller.js";
@@ -17,6 +18,8 @@ import { FOREGROUND, type GraphNode, isDeletingDependents, ORPHAN, OwnerGraph, o
 const NAME = "garbagecollector";
 const STRATEGIC_MERGE = "application/strategic-merge-patch+json";
 const MERGE = "application/merge-patch+json";
+/** Between a watch that ended and the next one. */
+const REWATCH_DELAY_MS = 100;
 const FILE = "pkg/controller/garbagecollector/garbagecollector.go";
 
 /**
@@ -60,6 +63,7 @@ class CollectorRun {
     const report = retryReporter(this.#deps, NAME);
     await concurrently(
       signal,
+      (stop: AbortSignal) => this.#watchCustom(stop),
       ...this.#rows.map((row) => (stop: AbortSignal) => this.#watch(row, stop)),
       async (stop) => {
         const { reflectors } = this.#deps;
@@ -68,6 +72,42 @@ class CollectorRun {
       },
       (stop) => this.#toOrphan.run((uid) => this.#attemptToOrphan(uid), report, stop),
     );
+  }
+
+  /** Watches custom resources, which come and go. Mirrors Sync, which upstream runs every 30 s. */
+  async #watchCustom(signal: AbortSignal): Promise<void> {
+    const watched = new Map<ApiResource, AbortController>();
+    const running = new Set<Promise<void>>();
+    const sync = () => {
+      if (signal.aborted) return;
+      const rows = deletableResources(this.#deps.definitions).filter(({ custom }) => custom !== undefined);
+      for (const [row, stop] of watched) {
+        if (rows.includes(row)) continue;
+        stop.abort();
+        watched.delete(row);
+      }
+      for (const row of rows) {
+        if (watched.has(row)) continue;
+        const stop = new AbortController();
+        watched.set(row, stop);
+        const watching: Promise<void> = this.#watchUntilGone(row, AbortSignal.any([signal, stop.signal])).finally(() =>
+          running.delete(watching),
+        );
+        running.add(watching);
+      }
+    };
+    this.#deps.onDefinitions?.(sync);
+    sync();
+    await untilAborted(signal);
+    await Promise.all(running);
+  }
+
+  /** A new version of the definition ends the watch. */
+  async #watchUntilGone(row: ApiResource, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#watch(row, signal).catch(() => undefined);
+      await this.#deps.clock.sleep(REWATCH_DELAY_MS, signal).catch(() => undefined);
+    }
   }
 
   /** Mirrors processGraphChanges. */
@@ -171,8 +211,9 @@ class CollectorRun {
       const ownerNamespace = known.object.metadata.namespace;
       if (ownerNamespace === undefined || ownerNamespace === namespace) return known;
     }
-    const row = this.#rows.find(
-      ({ kind, group, version }) => kind === owner.kind && groupVersion({ group, version }) === owner.apiVersion,
+    const row = this.#deps.definitions.find(
+      ({ kind, group, version, virtual }) =>
+        virtual !== true && kind === owner.kind && groupVersion({ group, version }) === owner.apiVersion,
     );
     if (row === undefined) return "unknown";
     if (row.namespaced && namespace === undefined) {

@@ -34,15 +34,14 @@ class ResourceQuotaRun {
   readonly #quotas: SharedReflector<ResourceQuota>;
   readonly #queue: WorkQueue;
   readonly #written = new OwnWrites<ResourceQuota>();
-  readonly #evaluators: readonly Evaluator[];
+  readonly #evaluators: Evaluators;
   readonly #monitor: QuotaMonitor;
 
   constructor(readonly deps: SharedDeps) {
-    const { clock, reflectors, definitions } = deps;
+    const { clock, reflectors } = deps;
     this.#quotas = reflectors.of<ResourceQuota>("resourcequotas");
     this.#queue = new WorkQueue(clock);
-    const evaluators = new Evaluators(clock);
-    this.#evaluators = quotableResources(definitions).map((resource) => evaluators.of(resource));
+    this.#evaluators = new Evaluators(clock);
     this.#monitor = new QuotaMonitor(deps, (evaluator, namespace) => this.#replenish(evaluator, namespace));
   }
 
@@ -110,7 +109,8 @@ class ResourceQuotaRun {
 
   async #count(quota: ResourceQuota, signal: AbortSignal): Promise<Amounts> {
     const limited = Object.keys(quota.spec?.hard ?? {});
-    const matching = this.#evaluators.filter((one) => one.matchingResources(limited).length > 0);
+    const all = quotableResources(this.deps.definitions).map((resource) => this.#evaluators.of(resource));
+    const matching = all.filter((one) => one.matchingResources(limited).length > 0);
     const objects = new Map<Evaluator, SharedReflector>();
     for (const evaluator of matching) objects.set(evaluator, await this.#monitor.follow(evaluator, signal));
     // Objects that the API server has charged to this version of the quota, but not stored yet, are there after this turn. A later charge

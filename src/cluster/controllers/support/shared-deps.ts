@@ -12,6 +12,8 @@ export interface SharedDeps extends ControllerDeps {
   readonly reflectors: SharedReflectors;
   /** the table of resources, for controllers that handle all kinds */
   readonly definitions: readonly ApiResource[];
+  /** calls back after each change of the table; absent: it does not change */
+  onDefinitions?(listener: () => void): void;
   /** Creates a recorder whose events name this component as their source: `node-controller`. */
   recorderFor(component: string): EventRecorder;
 }

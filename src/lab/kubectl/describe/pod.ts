@@ -2,7 +2,7 @@ import type { V1EnvVar, V1Pod, V1Toleration } from "@kubernetes/client-node";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import { getPodQos } from "../../../staging/apimachinery/corev1/qos.js";
 import type { Wire } from "../../../staging/apimachinery/wire.js";
-import { findValues } from "../jsonpath.js";
+import { findValues } from "../../../staging/client-go/jsonpath/jsonpath.js";
 import type { Session } from "../session.js";
 import { containersLines } from "./containers.js";
 import { ageText, annotationsLines, controllerText, labelsLines, listLines, timeText } from "./text.js";

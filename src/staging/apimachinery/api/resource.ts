@@ -1,4 +1,5 @@
 import { qualifiedResource } from "../errors.js";
+import type { CustomKind } from "../scheme/schema.js";
 
 /** What discovery knows about a kind. Mirrors metav1.APIResource in k8s.io/apimachinery/pkg/apis/meta/v1/types.go. */
 export interface ApiResource {
@@ -22,6 +23,10 @@ export interface ApiResource {
   readonly computed?: boolean;
   /** name of the type in the schema table, for example `Pod` */
   readonly schema: string;
+  /** a kind that a CustomResourceDefinition describes */
+  readonly custom?: CustomKind;
+  /** stored, but not served in this version: other versions are views of it */
+  readonly isHidden?: boolean;
   readonly subresources?: readonly { readonly name: string }[];
   /** A view of objects that another resource stores: `events` */
   readonly storedAs?: { readonly resource: string };

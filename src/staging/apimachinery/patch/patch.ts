@@ -4,7 +4,13 @@ import { countKeys, decodeWalking, isDecodingError } from "../scheme/decode.js";
 import { goFormat, goKind, goQuote } from "../scheme/go-text.js";
 import { duplicateFields, parseJson } from "../scheme/json-syntax.js";
 import { problemsOf, unstructuredTypeError } from "../scheme/problems.js";
-import { countKeysInText, decodeText, MAX_STRICT_ERRORS, strictDecodingError } from "../scheme/request.js";
+import {
+  countKeysInText,
+  decodeCustom,
+  decodeText,
+  MAX_STRICT_ERRORS,
+  strictDecodingError,
+} from "../scheme/request.js";
 import type { DecodedBody, FieldValidation, KindRef } from "../scheme/schema.js";
 import { applyJsonPatch, JsonPatchError, type JsonPatchOperation } from "./json-patch.js";
 import { applyMergePatch } from "./merge-patch.js";
@@ -101,9 +107,11 @@ function decodePatched(
 ): DecodedBody {
   // Go escapes these characters in JSON, and messages show the text.
   const text = JSON.stringify(patched ?? {}).replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
-  const { object, warnings } = decodeText(text, patched ?? {}, kind.schema, lenient(validation), (problem) =>
-    invalidPatch(text, problem),
-  );
+  const fail = (problem: string) => invalidPatch(text, problem);
+  const { object, warnings } =
+    kind.custom === undefined
+      ? decodeText(text, patched ?? {}, kind.schema, lenient(validation), fail)
+      : decodeCustom(text, patched ?? {}, kind.custom, lenient(validation), fail);
   return judge(object, [...strictErrors, ...warnings], validation, text);
 }
 

@@ -182,8 +182,9 @@ function lazyDecoder(type: FieldType): Decoder {
   switch (type.type) {
     case "object": {
       let decode: Decoder | undefined;
-      const { ref } = type;
+      const { ref, or } = type;
       return (value, walk) => {
+        if (or !== undefined && isOther(or, value)) return SCALAR_DECODERS.any(value, walk);
         decode ??= structDecoder(ref);
         return decode(value, walk);
       };
@@ -195,6 +196,11 @@ function lazyDecoder(type: FieldType): Decoder {
     default:
       return SCALAR_DECODERS[type.type];
   }
+}
+
+/** Reports whether a value has the JSON type that a field takes beside its struct. */
+export function isOther(or: "boolean" | "array", value: unknown): boolean {
+  return or === "boolean" ? typeof value === "boolean" : Array.isArray(value);
 }
 
 /** null inside a list or a map becomes Go's zero value. */

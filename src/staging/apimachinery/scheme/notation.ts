@@ -15,7 +15,7 @@ import type { Field, FieldType, ScalarType, TypeRows, TypeSchema } from "./schem
  *     "handler": "1 ProbeHandler inline"              an embedded struct
  *
  * Types: string bool int32 int64 double bytes time microtime quantity
- * IntOrString any ResourceList and names of other types; before them `*` (pointer), `[]`, `map:`; after them `!` (no
+ * IntOrString any ResourceList and names of other types, with |bool or |array if a value of that JSON type is kept as it is; before them `*` (pointer), `[]`, `map:`; after them `!` (no
  * omitempty: also required, unless `optional`). Attributes: merge=KEY, merge (a set of plain values), retainKeys, replace,
  * inline, optional, required, default=VALUE (a number, true, false, {} for a struct, or plain text).
  */
@@ -84,7 +84,10 @@ function parseFieldType(word: string): FieldType {
   if (word === "ResourceList") return { type: "map", values: { type: "resourceQuantity" } };
   const scalar = SCALARS[word];
   if (scalar !== undefined) return { type: scalar };
-  return { type: "object", ref: word };
+  const [ref = "", or] = word.split("|");
+  if (or === undefined) return { type: "object", ref };
+  assert(or === "bool" || or === "array", `not an alternative in a type table: ${word}`);
+  return { type: "object", ref, or: or === "bool" ? "boolean" : "array" };
 }
 
 function parseDefault(text: string): string | number | boolean {

@@ -1,6 +1,6 @@
 import { base64Error } from "./base64.js";
 import { jsonFields, typeSchema } from "./catalogue.js";
-import { isDecodingError, SCALAR_DECODERS, ShapeError } from "./decode.js";
+import { isDecodingError, isOther, SCALAR_DECODERS, ShapeError } from "./decode.js";
 import { goKind, goQuote } from "./go-text.js";
 import type { FieldType } from "./schema.js";
 
@@ -61,6 +61,7 @@ interface Visitor {
 function visitAll(type: string, value: unknown, { wording, misfit, unknown }: Visitor): void {
   const visit = (type: FieldType, value: unknown, place: Place): void => {
     if (value === null || value === undefined) return;
+    if (type.type === "object" && type.or !== undefined && isOther(type.or, value)) return;
     if (type.type === "array" ? !Array.isArray(value) : isObjectType(type) && goKind(value) !== "object") {
       misfit(wording(type, value, place));
     } else if (type.type === "array") {

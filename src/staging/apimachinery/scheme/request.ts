@@ -1,11 +1,12 @@
+import { isRecord } from "../../../util/records.js";
 import type { KubeObject } from "../api/meta.js";
 import { badRequest, internalError } from "../errors.js";
-import { decodeWalking, isDecodingError } from "./decode.js";
+import { countKeys, decodeWalking, isDecodingError } from "./decode.js";
 import { goKind } from "./go-text.js";
 import { duplicateFields, endOfString, parseJson } from "./json-syntax.js";
 import { problemsOf } from "./problems.js";
-import type { DecodedBody, FieldValidation, KindRef } from "./schema.js";
-import { checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
+import type { CustomKind, DecodedBody, FieldValidation, KindRef } from "./schema.js";
+import { checkGroupVersion, checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
 
 /**
  * Decodes the body of a create or an update.
@@ -25,10 +26,41 @@ export function decodeRequestBody(
 ): DecodedBody {
   const value = parse(text, (problem) => unrecognized(kind, problem, text));
   const actual = interpret(value, kind, (problem) => unrecognized(kind, problem, text));
-  const wrongKind = checkGroupVersionKind(actual, kind);
-  if (wrongKind !== undefined) throw wrongKind;
   const fail = (problem: string) => cannotBeHandled(actual, kind, problem);
+  const wrongKind = kind.custom === undefined ? checkGroupVersionKind(actual, kind) : checkGroupVersion(actual, kind);
+  if (wrongKind !== undefined) throw wrongKind;
+  if (kind.custom !== undefined) return decodeCustom(text, value, kind.custom, validation, fail, yamlErrors);
   return decodeText(text, value, kind.schema, validation, fail, yamlErrors);
+}
+
+/**
+ * Decodes a text of a kind that a CustomResourceDefinition describes, as `decodeText`.
+ *
+ * Mirrors k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go (schemaCoercingDecoder.Decode).
+ */
+export function decodeCustom(
+  text: string,
+  value: unknown,
+  kind: CustomKind,
+  validation: FieldValidation,
+  fail: (problem: string) => Error,
+  yamlErrors: readonly string[] = [],
+): DecodedBody {
+  if (!isRecord(value) || typeof value["kind"] !== "string" || value["kind"] === "") {
+    throw fail(`Object 'Kind' is missing in '${summary(text)}'`);
+  }
+  try {
+    const isRepeated = validation !== "Ignore" && countKeysInText(text) !== countKeys(value);
+    const { object, unknownFields } = kind.decode(value);
+    if (validation === "Ignore") return { object, warnings: [] };
+    const duplicates = isRepeated ? duplicateFields(text) : [];
+    const strictErrors = [...yamlErrors, ...duplicates, ...unknownFields].slice(0, MAX_STRICT_ERRORS);
+    if (validation === "Strict" && strictErrors.length > 0) throw fail(strictDecodingError(strictErrors));
+    return { object, warnings: strictErrors };
+  } catch (error) {
+    if (!isDecodingError(error)) throw error;
+    throw fail(error.message);
+  }
 }
 
 /** `Node in version "v1" cannot be handled as a Node: ...` */

@@ -16,6 +16,24 @@ export interface KindRef {
   readonly schema: string;
   /** bodies of these versions are accepted, too */
   readonly olderVersions?: readonly string[];
+  /** set for kinds that no table describes: `schema` then only has what all objects have in common */
+  readonly custom?: CustomKind;
+}
+
+/** A kind that a CustomResourceDefinition describes. */
+export interface CustomKind {
+  /**
+   * Converts a JSON value to the stored form: known fields only, with defaults.
+   * @param value fresh; it may become part of the object
+   * @throws what `isDecodingError` knows
+   */
+  decode(value: unknown): {
+    readonly object: KubeObject;
+    /** `unknown field "spec.x"` */
+    readonly unknownFields: readonly string[];
+  };
+  /** Merges what a manager applies into an object, each list as its type says. */
+  merge(current: KubeObject, applied: unknown): unknown;
 }
 
 /** How to handle unknown and duplicate fields: the query parameter of the same name. The default is Warn. */
@@ -53,7 +71,8 @@ export type ScalarType =
 /** `null` counts as absent, like in Go. */
 export type FieldType =
   | { readonly type: ScalarType }
-  | { readonly type: "object"; readonly ref: string }
+  /** `or`: a value of this other JSON type is kept as it is */
+  | { readonly type: "object"; readonly ref: string; readonly or?: "boolean" | "array" }
   | { readonly type: "array"; readonly items: FieldType }
   | { readonly type: "map"; readonly values: FieldType };
 

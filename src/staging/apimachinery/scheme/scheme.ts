@@ -50,6 +50,15 @@ export function checkGroupVersionKind(actual: GroupVersionKind, expected: KindRe
     const internal = `${internalPackage(expected.group)}.${expected.kind}`;
     return cannot(`converting (${version}.${kind}) to (${internal}): unknown conversion`);
   }
+  return otherVersion(actual, expected);
+}
+
+/** As `checkGroupVersionKind` for custom kinds, whose validation checks the kind. */
+export function checkGroupVersion(actual: GroupVersionKind, expected: KindRef): StatusError | undefined {
+  return groupVersion(actual) === groupVersion(expected) ? undefined : otherVersion(actual, expected);
+}
+
+function otherVersion(actual: GroupVersionKind, expected: KindRef): StatusError {
   return badRequest(
     `the API version in the data (${groupVersion(actual)}) does not match the expected API version (${groupVersion(expected)})`,
   );

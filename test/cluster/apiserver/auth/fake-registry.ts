@@ -11,6 +11,8 @@ import { AsyncQueue } from "../../../../src/util/async/async-queue.js";
  */
 export class FakeRegistry implements Registry {
   readonly definitions = [];
+  serve(): void {}
+  onChange(): void {}
   holdEvents = false;
   #revision = 1;
   #uids = 0;

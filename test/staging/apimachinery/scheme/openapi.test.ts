@@ -19,7 +19,9 @@ function documentOf(group: string, version = "v1"): Document {
 
 function references(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => (key === "$ref" ? [String(item)] : references(item)));
+  return Object.entries(value).flatMap(([key, item]) =>
+    key === "$ref" && typeof item === "string" ? [item] : references(item),
+  );
 }
 
 test.each(GROUPS)("group '%s': every reference leads to a definition", (group) => {

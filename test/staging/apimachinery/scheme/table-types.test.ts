@@ -73,7 +73,8 @@ type DifferencesOf<Group extends string, Types> = {
 type SymmetricDifference<A, B> = Exclude<A, B> | Exclude<B, A>;
 
 type Differences =
-  | DifferencesOf<"apiextensions", (typeof apiextensions)["types"]>
+  // The class has other names for the fields of a schema: x_kubernetes_list_type.
+  | DifferencesOf<"apiextensions", Omit<(typeof apiextensions)["types"], "JSONSchemaProps">>
   | DifferencesOf<"apps", (typeof apps)["types"]>
   | DifferencesOf<"authentication", (typeof authentication)["types"]>
   | DifferencesOf<"authorization", (typeof authorization)["types"]>

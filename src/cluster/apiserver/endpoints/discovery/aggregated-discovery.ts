@@ -19,6 +19,8 @@ export interface AggregatedList {
  */
 export class AggregatedDiscovery {
   readonly #lists = new Map<string, AggregatedList>();
+  /** of the routes that the lists show */
+  #generation = 0;
 
   /** @param versions of apidiscovery.k8s.io in this release; if empty, the server serves only the plain lists */
   constructor(
@@ -33,6 +35,8 @@ export class AggregatedDiscovery {
   list(accept: string | undefined, core: boolean): AggregatedList | undefined {
     const version = this.versions.length === 0 ? undefined : versionAskedFor(accept, this.versions);
     if (version === undefined) return undefined;
+    if (this.#generation !== this.routes.generation) this.#lists.clear();
+    this.#generation = this.routes.generation;
     const key = `${version} ${core ? "core" : "groups"}`;
     let list = this.#lists.get(key);
     if (list === undefined) {

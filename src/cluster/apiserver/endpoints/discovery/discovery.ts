@@ -69,7 +69,7 @@ export class Discovery {
     const { shortNames, categories, storageVersionHash } = definition;
     return {
       name: definition.resource,
-      singularName: this.withSingularNames ? definition.singular : "",
+      singularName: this.withSingularNames || definition.custom !== undefined ? definition.singular : "",
       namespaced: definition.namespaced,
       kind: definition.kind,
       verbs: definition.verbs,

@@ -20,10 +20,12 @@ const LOG_TYPES = ["text/plain", ...OBJECT_TYPES];
 /** Dispatches a parsed request to its handler. */
 export function dispatch(deps: HandlerDeps, exchange: Exchange, target: Target): Promise<void> {
   const { method } = exchange;
+  const { deprecationWarning } = target.route.definition;
+  if (deprecationWarning !== undefined) exchange.warnings.push(deprecationWarning);
   const connecter = connecterOf(deps, target);
   if (exchange.report !== undefined) reportRoute(exchange.report, exchange, target, connecter !== undefined);
   // A connection takes any type: the pod or node behind it decides.
-  if (method === "PATCH" && connecter === undefined) requirePatchType(exchange);
+  if (method === "PATCH" && connecter === undefined) requirePatchType(exchange, target.route.definition);
   requireTargetAcceptable(exchange, target);
   if (connecter !== undefined) return connect(deps, exchange, target, connecter);
   if (isScale(target)) return scale(deps, exchange, target);

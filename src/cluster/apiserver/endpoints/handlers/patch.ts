@@ -22,14 +22,25 @@ const PATCH_TYPES = [
   "application/merge-patch+json",
   "application/strategic-merge-patch+json",
 ];
+const MERGE_TYPE = "application/merge-patch+json";
 const STRATEGIC_TYPE = "application/strategic-merge-patch+json";
 const APPLY_TYPE = "application/apply-patch+yaml";
 
 /** go-restful's check, before a handler runs. @throws StatusError 415 */
-export function requirePatchType(exchange: Exchange): void {
+export function requirePatchType(exchange: Exchange, { custom }: ResourceDefinition): void {
   const type = patchTypeOf(exchange);
+  if (custom !== undefined) requireCustomPatchType(type);
   if (type !== undefined && (PATCH_TYPES.includes(type) || type === APPLY_TYPE)) return;
   throw statusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
+}
+
+const CUSTOM_PATCH_TYPES = [PATCH_TYPES[0], PATCH_TYPES[1], APPLY_TYPE];
+
+/** Custom resources have no strategic merge patch: their lists have no merge keys. Mirrors PatchResource. */
+function requireCustomPatchType(type: string | undefined): void {
+  if (type !== undefined && CUSTOM_PATCH_TYPES.includes(type)) return;
+  const accepted = `accepted media types include: ${CUSTOM_PATCH_TYPES.join(", ")}`;
+  throw statusError(415, "UnsupportedMediaType", `the body of the request was in an unknown format - ${accepted}`);
 }
 
 function patchTypeOf(exchange: Exchange): string | undefined {
@@ -116,7 +127,16 @@ async function applying(
         return sent.object;
       }
       const base = appliers.prepare(current, applied, fieldManager, force);
-      const { object, warnings } = applyPatch(definition, base, STRATEGIC_TYPE, json, fieldValidation);
+      const { object, warnings } =
+        definition.custom === undefined
+          ? applyPatch(definition, base, STRATEGIC_TYPE, json, fieldValidation)
+          : applyPatch(
+              definition,
+              definition.custom.merge(base, applied) as KubeObject,
+              MERGE_TYPE,
+              "{}",
+              fieldValidation,
+            );
       warn(exchange, warnings);
       const merged = syncLastApplied(object, applied, fieldManager);
       reportPatch(exchange, definition, `${bytes.length} bytes of ${APPLY_TYPE}`, current, merged);

@@ -5,7 +5,7 @@ import { applyPatch, type PatchType } from "../../../../staging/apimachinery/pat
 import type { ResourceDefinition } from "../../registry/rest/definition.js";
 import { checkName } from "../../registry/rest/object-meta.js";
 import type { Transform } from "../../registry/rest/registry.js";
-import { SCALE_KIND, scaleNotFound, scaleOf, withScale } from "../../registry/rest/scale.js";
+import { SCALE_KIND, scaleNotFound, scaleViewOf } from "../../registry/rest/scale.js";
 import { decodeInto } from "../decode.js";
 import type { Exchange } from "../exchange.js";
 import { negotiate } from "../media-types.js";
@@ -34,7 +34,7 @@ export async function scale(deps: HandlerDeps, exchange: Exchange, target: Targe
     const update = store.update(exchange.context(), namespace, name, undefined, transform);
     object = (await update.catch(orMissing(definition, name))).object;
   }
-  await deps.presenter.object(exchange, 200, definition, scaleOf(object), shown);
+  await deps.presenter.object(exchange, 200, definition, scaleViewOf(definition).scaleOf(object), shown);
 }
 
 function orMissing(definition: ResourceDefinition, name: string) {
@@ -50,10 +50,11 @@ async function transformOf(exchange: Exchange, definition: ResourceDefinition, n
   const bytes = await readBody(exchange);
   const type = request.headers["content-type"]?.split(";")[0]?.trim() as PatchType;
   const sent = method === "PUT" ? await decodeInto(exchange, bytes, SCALE_KIND, fieldValidation) : undefined;
+  const view = scaleViewOf(definition);
   return (current) => {
     if (current === undefined) throw scaleNotFound(definition, name);
-    const wanted = sent ?? applyPatch(SCALE_KIND, scaleOf(current), type, bytes, fieldValidation).object;
+    const wanted = sent ?? applyPatch(SCALE_KIND, view.scaleOf(current), type, bytes, fieldValidation).object;
     checkName(wanted, name);
-    return withScale(current, wanted as Scale);
+    return view.withScale(current, wanted as Scale);
   };
 }

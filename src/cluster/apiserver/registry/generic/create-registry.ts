@@ -1,6 +1,6 @@
 import assert from "node:assert";
 import { storeName } from "../../../../staging/apimachinery/api/resource.js";
-import { notFound } from "../../../../staging/apimachinery/errors.js";
+import { notFound, resourceNotServed } from "../../../../staging/apimachinery/errors.js";
 import { defined } from "../../../../util/defined.js";
 import { isAtLeast } from "../../../../util/release/facts.js";
 import type { ResourceDefinition } from "../rest/definition.js";
@@ -30,16 +30,36 @@ export function createRegistry(deps: RegistryDeps): Registry {
   const definitions = deps.definitions.filter(({ since }) => since === undefined || isAtLeast(deps.kubeVersion, since));
   const byName = new Map(definitions.map((definition) => [storeName(definition), definition]));
   const stores = new Map<string, ResourceStore>();
+  const served = new Map<string, Served>();
+  const listeners: (() => void)[] = [];
   const open = (name: string): ResourceStore => {
     const definition = byName.get(name);
     if (definition?.computed === true && deps.computedStore !== undefined) return deps.computedStore(definition);
     assert(definition !== undefined && definition.virtual !== true, `no resource ${name} is stored`);
     const storing = byName.get(definition.storedAs?.resource ?? name);
     assert(storing !== undefined, `${name} is stored as a resource that is not there`);
-    return resourceStore(storeCore(deps, definition, storing));
+    const ends = [...served.values()].find(({ rows }) => rows.includes(definition))?.ends.signal;
+    return resourceStore(storeCore(deps, definition, storing), ends);
   };
   return {
     definitions,
+    serve(owner, rows) {
+      const before = served.get(owner);
+      for (const row of before?.rows ?? []) {
+        definitions.splice(definitions.indexOf(row), 1);
+        byName.delete(storeName(row));
+        stores.delete(storeName(row));
+      }
+      served.delete(owner);
+      if (rows.length > 0) served.set(owner, { rows, ends: new AbortController() });
+      for (const row of rows) {
+        definitions.push(row);
+        byName.set(storeName(row), row);
+      }
+      for (const listener of listeners) listener();
+      before?.ends.abort();
+    },
+    onChange: (listener) => void listeners.push(listener),
     store(name) {
       let store = stores.get(name);
       if (store === undefined) {
@@ -52,7 +72,15 @@ export function createRegistry(deps: RegistryDeps): Registry {
   };
 }
 
-function resourceStore(core: StoreCore): ResourceStore {
+/** The rows of one owner. */
+interface Served {
+  readonly rows: readonly ResourceDefinition[];
+  /** aborts when they go */
+  readonly ends: AbortController;
+}
+
+/** @param ends ends its watches; absent: they only end with their client */
+function resourceStore(core: StoreCore, ends: AbortSignal | undefined): ResourceStore {
   const maker = new WatchEventMaker(core);
   const told = (context: RequestContext): RequestContext => {
     // A request over HTTPS brings its own.
@@ -69,7 +97,11 @@ function resourceStore(core: StoreCore): ResourceStore {
       updateObject(core, told(context), { namespace, name, subresource }, transform, options),
     delete: (context, namespace, name, options) => deleteObject(core, told(context), namespace, name, options),
     deleteCollection: (context, namespace, options) => deleteCollection(core, told(context), namespace, options),
-    watch: (namespace, options, signal) => watchObjects(core, maker, namespace, options, signal),
+    watch(namespace, options, signal) {
+      if (ends === undefined) return watchObjects(core, maker, namespace, options, signal);
+      if (ends.aborted) throw resourceNotServed();
+      return watchObjects(core, maker, namespace, options, AbortSignal.any([signal, ends]));
+    },
   };
 }
 

@@ -172,10 +172,10 @@ function take(
 }
 
 function listOf({ definition }: StoreCore, { prefix, selection }: Query, chunk: Chunk): KubeList {
-  const { group, version, kind } = definition;
+  const { group, version, kind, listKind = `${kind}List` } = definition;
   const { items, revision, lastKey, remaining } = chunk;
   return {
-    kind: `${kind}List`,
+    kind: listKind,
     apiVersion: groupVersion({ group, version }),
     metadata: {
       resourceVersion: String(revision),

@@ -8,7 +8,7 @@ import type { LocalClient, WatchItem } from "../../../../staging/client-go/dynam
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
 import { defined } from "../../../../util/defined.js";
 import type { Registry, RequestContext, ResourceStore } from "../rest/registry.js";
-import { scaleNotFound, scaleOf, withScale } from "../rest/scale.js";
+import { scaleNotFound, scaleViewOf } from "../rest/scale.js";
 
 /** the subresource that has a kind of its own */
 const SCALE = "scale";
@@ -31,7 +31,11 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
       subresource?: string,
     ) {
       const object = await orUndefined(registry.store(resource).get(namespace, name, FROM_CACHE));
-      return (subresource === SCALE && object !== undefined ? scaleOf(object) : object) as T | undefined;
+      return (
+        subresource === SCALE && object !== undefined
+          ? scaleViewOf(registry.store(resource).definition).scaleOf(object)
+          : object
+      ) as T | undefined;
     },
     list: async <T extends KubeObject>(...[resource, namespace, options]: Parameters<LocalClient["list"]>) =>
       (await registry.store(resource).list(namespace, options && { resourceVersion: FROM_CACHE, ...options }))
@@ -60,12 +64,13 @@ export function createLocalClient(registry: Registry, user: UserInfo): LocalClie
 
 /** The scale is a view of the workload, which is what is stored. */
 async function updateScale(store: ResourceStore, context: RequestContext, scale: Scale): Promise<Scale> {
+  const view = scaleViewOf(store.definition);
   const { namespace, name = "" } = scale.metadata;
   const transform = (current: KubeObject | undefined) => {
     if (current === undefined) throw scaleNotFound(store.definition, name);
-    return withScale(current, scale);
+    return view.withScale(current, scale);
   };
-  return scaleOf((await store.update(context, namespace, name, undefined, transform)).object);
+  return view.scaleOf((await store.update(context, namespace, name, undefined, transform)).object);
 }
 
 async function* listAndWatch<T extends KubeObject>(

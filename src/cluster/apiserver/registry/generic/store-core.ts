@@ -47,7 +47,8 @@ export interface StoreCore extends StoreDeps {
 
 /** @param storing the row whose keys are used if `definition` is a view of it */
 export function storeCore(deps: StoreDeps, definition: ResourceDefinition, storing: ResourceDefinition): StoreCore {
-  const show = definition.storedAs === undefined ? (stored: KubeObject) => stored : converted(definition.storedAs);
+  const read = definition.storedAs?.fromStored ?? definition.readStored?.bind(definition);
+  const show = read === undefined ? (stored: KubeObject) => stored : once(read);
   const ttlMs = storing.timeToLiveMs?.(deps.kubeVersion);
   return {
     ...deps,
@@ -65,7 +66,7 @@ export function storeCore(deps: StoreDeps, definition: ResourceDefinition, stori
 }
 
 /** Converts each stored object once: its readers and watchers share the result. */
-function converted({ fromStored }: StoredAs): (stored: KubeObject) => KubeObject {
+function once(fromStored: StoredAs["fromStored"]): (stored: KubeObject) => KubeObject {
   const shown = new WeakMap<KubeObject, KubeObject>();
   return (stored) => {
     let object = shown.get(stored);

@@ -1,4 +1,5 @@
 import type { KubeObject } from "../../../../staging/apimachinery/api/meta.js";
+import type { Scale } from "../../../../staging/apimachinery/api/objects.js";
 import type { ApiResource } from "../../../../staging/apimachinery/api/resource.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import type { UserInfo } from "../../../../staging/server/authentication/user.js";
@@ -19,12 +20,28 @@ export interface ResourceDefinition extends ApiResource {
   readonly since?: string;
   /** A view of objects that another row stores (events.k8s.io over core events). It has no keys. */
   readonly storedAs?: StoredAs;
+  /** Brings a stored object into the form of the present schema, when it is read. Absent: it is in that form. */
+  readStored?(stored: KubeObject): KubeObject;
+  /** the kind of lists, if it is not the kind with List behind it */
+  readonly listKind?: string;
+  /** what the scale subresource shows; absent: the replicas of a workload */
+  readonly scale?: ScaleView;
+  /** a warning in each answer */
+  readonly deprecationWarning?: string;
   /** Makes what runs around the writes of a registry's objects: services allocate addresses. */
   createHooks?(deps: HookDeps): StoreHooks;
   /** ms after the last write until a storage with leases deletes the object. Mirrors TTLFunc. @param kubeVersion `1.25` */
   timeToLiveMs?(kubeVersion: string): number;
   /** DELETE returns the object instead of a Status (pods, namespaces, serviceaccounts, …) */
   readonly deleteReturnsObject?: boolean;
+}
+
+/** How the scale subresource reads and changes an object. */
+export interface ScaleView {
+  /** @throws StatusError */
+  scaleOf(object: KubeObject): Scale;
+  /** The object with the number of replicas that the scale wants. @throws StatusError 422 */
+  withScale(current: KubeObject, scale: Scale): KubeObject;
 }
 
 /** Conversion between this row's kind and the stored kind. */

@@ -7,7 +7,15 @@ import type { ReportStage } from "./stages.js";
 
 /** All stores, by resource. The API server's handlers, the authorizers and the controllers' client use it. */
 export interface Registry {
+  /** A live list: custom resources come and go. */
   readonly definitions: readonly ResourceDefinition[];
+  /**
+   * Replaces the rows of one owner. The watches of rows that go end.
+   * @param owner the name of a CustomResourceDefinition
+   */
+  serve(owner: string, rows: readonly ResourceDefinition[]): void;
+  /** Calls back after each change of the definitions, as long as the registry lives. */
+  onChange(listener: () => void): void;
   /** @param resource `pods`, or `leases.coordination.k8s.io` @throws when the table has no such row */
   store(resource: string): ResourceStore;
   /** the current revision, as text */

@@ -4,7 +4,7 @@ import type { Scale } from "../../../../staging/apimachinery/api/objects.js";
 import { invalid, notFound } from "../../../../staging/apimachinery/errors.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { formatLabelSelector, formatLabels, NONE } from "./cells.js";
-import type { ResourceDefinition } from "./definition.js";
+import type { ResourceDefinition, ScaleView } from "./definition.js";
 import { invalidValue } from "./field-errors.js";
 
 /**
@@ -18,7 +18,7 @@ type Workload = Wire<V1Deployment>;
 
 export const SCALE_KIND = { group: "autoscaling", version: "v1", kind: "Scale", schema: "Scale" } as const;
 
-export function scaleOf(object: KubeObject): Scale {
+function scaleOf(object: KubeObject): Scale {
   const { metadata, spec, status } = object as Workload;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const count = spec?.replicas ?? 0;
@@ -40,7 +40,7 @@ export function scaleOf(object: KubeObject): Scale {
 }
 
 /** The workload with the number of pods that the scale wants. @throws StatusError 422 */
-export function withScale(current: KubeObject, { metadata, spec }: Scale): KubeObject {
+function withScale(current: KubeObject, { metadata, spec }: Scale): KubeObject {
   const { replicas = 0 } = spec ?? {};
   if (replicas < 0) {
     const errors = [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")];
@@ -52,7 +52,15 @@ export function withScale(current: KubeObject, { metadata, spec }: Scale): KubeO
   return { ...current, metadata: kept, spec: { ...(current as Workload).spec, replicas } };
 }
 
+/** What `/scale` shows of an object of this kind. */
+export function scaleViewOf({ scale }: ResourceDefinition): ScaleView {
+  return scale ?? WORKLOAD_SCALE;
+}
+
+const WORKLOAD_SCALE: ScaleView = { scaleOf, withScale };
+
 /** `deployments/scale.apps "web" not found` */
-export function scaleNotFound({ group, resource }: ResourceDefinition, name: string) {
+export function scaleNotFound({ group, resource, custom }: ResourceDefinition, name: string) {
+  if (custom !== undefined) return notFound({ group, resource }, name);
   return notFound({ group, resource: `${resource}/scale` }, name);
 }

@@ -1,3 +1,4 @@
+import { apiextensionsDefaults } from "./apiextensions.js";
 import { appsDefaults } from "./apps.js";
 import { autoscalingDefaults } from "./autoscaling.js";
 import { batchDefaults } from "./batch.js";
@@ -13,6 +14,7 @@ const TYPES: Readonly<Record<string, DefaultsFunction>> = {
   ...batchDefaults,
   ...networkingDefaults,
   ...autoscalingDefaults,
+  ...apiextensionsDefaults,
 };
 
 /** @returns the function to run on a struct of this type once its fields, and theirs, are decoded */

@@ -1,4 +1,4 @@
-import { defined } from "../../util/defined.js";
+import { defined } from "../../../util/defined.js";
 
 /** One part of an expression. `slice`: from, to, step, as written; one index has `to` one further. */
 export type JsonPathNode =

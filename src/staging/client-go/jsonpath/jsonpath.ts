@@ -1,8 +1,8 @@
-import { goMapJson } from "../../staging/apimachinery/go-map-json.js";
-import { goInterfaceType } from "../../staging/apimachinery/scheme/go-text.js";
-import { MessageError } from "../../util/i18n/message-error.js";
-import { isRecord, isSet } from "../../util/records.js";
-import { JsonPathError, type JsonPathList, type JsonPathNode, parseJsonPath } from "./jsonpath-parser.js";
+import { MessageError } from "../../../util/i18n/message-error.js";
+import { isRecord, isSet } from "../../../util/records.js";
+import { goMapJson } from "../../apimachinery/go-map-json.js";
+import { goInterfaceType } from "../../apimachinery/scheme/go-text.js";
+import { JsonPathError, type JsonPathList, type JsonPathNode, parseJsonPath } from "./parser.js";
 
 /**
  * Evaluates kubectl's JSONPath: text, `{.a.b}`, `{.a[0]}`, `{.a[1:3]}`, `{.a[*].b}`, `{..b}`, `{.a['b.c']}`, `{.a['b','c']}`,
@@ -27,7 +27,13 @@ export function executeJsonPath(template: string, root: unknown): string {
  */
 export function findValues(expression: string, root: unknown): readonly unknown[] {
   const path = expression.replace(/^\{|\}$/g, "").replace(/^(?=[^.[])/, ".");
-  return parseJsonPath(`{${path}}`).flatMap((list) => evaluate(list, [root]));
+  return compileJsonPath(path)(root);
+}
+
+/** The values that an expression without braces finds, for many objects. @throws JsonPathError */
+export function compileJsonPath(path: string): (root: unknown) => readonly unknown[] {
+  const lists = parseJsonPath(`{${path}}`);
+  return (root) => lists.flatMap((list) => evaluate(list, [root]));
 }
 
 function execute(template: string, root: unknown): string {
@@ -155,4 +161,5 @@ function holds(left: unknown, operator: string, right: unknown): boolean {
   }
 }
 
-const printed = (value: unknown): string => (typeof value === "object" ? goMapJson(value) : String(value));
+/** A value as PrintResults writes it. */
+export const printed = (value: unknown): string => (typeof value === "object" ? goMapJson(value) : String(value));
