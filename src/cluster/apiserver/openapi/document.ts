@@ -9,6 +9,9 @@ export interface OpenApiResource {
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
   readonly schema: string;
+  readonly custom?: { readonly schema: object };
+  readonly listKind?: string;
+  readonly isHidden?: boolean;
   readonly subresources?: readonly {
     readonly name: string;
     readonly verbs: readonly string[];
@@ -37,7 +40,9 @@ export function openApiDocument(
   title = "Kubernetes",
 ): OpenApiDocument {
   const definitions = new DefinitionsOfGroup();
-  const served = resources.filter((resource) => resource.group === group && resource.version === version);
+  const served = resources.filter(
+    ({ isHidden, ...resource }) => isHidden !== true && resource.group === group && resource.version === version,
+  );
   const paths: Record<string, OpenApiSchema> = {};
   for (const resource of served) addPaths(paths, resource, definitions);
   definitions.addType("DeleteOptions");
@@ -74,8 +79,8 @@ function addPaths(paths: Record<string, OpenApiSchema>, resource: OpenApiResourc
   const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const collection = `${root}/${namespaced ? "namespaces/{namespace}/" : ""}${resource.resource}`;
   const item = `${collection}/{name}`;
-  const name = definitions.addType(resource.schema);
-  const listName = verbs.includes("list") ? definitions.addList(resource.schema) : name;
+  const name = resource.custom === undefined ? definitions.addType(resource.schema) : definitions.addCustom(resource);
+  const listName = verbs.includes("list") ? listOf(resource, name, definitions) : name;
   for (const verb of verbs) {
     const operation = OPERATIONS[verb];
     if (operation === undefined) continue;
@@ -95,8 +100,15 @@ function addPaths(paths: Record<string, OpenApiSchema>, resource: OpenApiResourc
   }
 }
 
+function listOf(resource: OpenApiResource, name: string, definitions: Definitions): string {
+  const { group, version, kind, custom, listKind = `${kind}List` } = resource;
+  return custom === undefined
+    ? definitions.addList(resource.schema)
+    : definitions.addListOf(name, { group, version, kind, listKind });
+}
+
 function operationOf(
-  { group, version, kind, resource }: OpenApiResource,
+  { group, version, kind, resource, custom }: OpenApiResource,
   operation: (typeof OPERATIONS)[string] | undefined,
   answer: string,
 ): OpenApiSchema {
@@ -105,7 +117,8 @@ function operationOf(
   const names = [...(method === "get" ? [] : ["dryRun"]), ...(isWrite ? ["fieldManager", "fieldValidation"] : [])];
   const parameters = names.map((name) => ({ name, in: "query", schema: { type: "string", uniqueItems: true } }));
   const body = { schema: reference(answer) };
-  const patchContent = Object.fromEntries(PATCH_TYPES.map((type) => [type, { schema: { type: "object" } }]));
+  const patchTypes = custom === undefined ? PATCH_TYPES : PATCH_TYPES.filter((type) => !type.includes("strategic"));
+  const patchContent = Object.fromEntries(patchTypes.map((type) => [type, { schema: { type: "object" } }]));
   return {
     description: `${action} ${resource}`,
     ...(parameters.length === 0 ? {} : { parameters }),

@@ -3,6 +3,12 @@ import { jsonFields, typeSchema } from "../../../staging/apimachinery/scheme/cat
 import type { Field, FieldType, ScalarType, TypeSchema } from "../../../staging/apimachinery/scheme/schema.js";
 import { groupOfPackage, versionOfPackage } from "../../../staging/apimachinery/scheme/scheme.js";
 
+export interface Gvk {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
 /** A JSON document under construction. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
 
@@ -86,9 +92,13 @@ export class Definitions {
   /** `PodList` for `Pod`. */
   addList(type: string): string {
     const schema = typeSchema(type);
-    const name = `${definitionName(schema)}List`;
-    const itemName = this.addType(type);
-    const { kind, ...groupVersion } = gvkOf(schema);
+    const gvk = gvkOf(schema);
+    return this.addListOf(this.addType(type), { ...gvk, listKind: `${gvk.kind}List` });
+  }
+
+  /** @param itemName the definition of the items */
+  addListOf(itemName: string, { listKind, kind, ...groupVersion }: Gvk & { readonly listKind: string }): string {
+    const name = `${itemName.slice(0, itemName.lastIndexOf("."))}.${listKind}`;
     this.#schemas.set(name, {
       description: `A list of ${kind} objects.`,
       type: "object",
@@ -96,16 +106,63 @@ export class Definitions {
       properties: {
         apiVersion: { description: "The group and version.", type: "string" },
         items: { description: "The objects.", type: "array", items: { default: {}, allOf: [reference(itemName)] } },
-        kind: { description: `${kind}List.`, type: "string" },
+        kind: { description: `${listKind}.`, type: "string" },
         metadata: {
           description: "The revision of the list.",
           default: {},
           allOf: [reference(this.addType("ListMeta"))],
         },
       },
-      "x-kubernetes-group-version-kind": [{ ...groupVersion, kind: `${kind}List` }],
+      "x-kubernetes-group-version-kind": [{ ...groupVersion, kind: listKind }],
     });
     return name;
+  }
+
+  /**
+   * The schema of a custom kind, with the fields that all kinds have.
+   * Mirrors buildKubeNative in k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder/builder.go.
+   */
+  addCustom({ group, version, kind, custom }: Gvk & { readonly custom?: { readonly schema: object } }): string {
+    const name = `${group.split(".").reverse().join(".")}.${version}.${kind}`;
+    const schema = (custom?.schema ?? {}) as OpenApiSchema;
+    this.#schemas.set(name, {
+      ...this.#withMeta(schema, true),
+      "x-kubernetes-group-version-kind": [{ group, kind, version }],
+    });
+    return name;
+  }
+
+  /** Embedded resources have these fields, too. */
+  #withMeta(schema: OpenApiSchema, isResource: boolean): OpenApiSchema {
+    const { properties, items, additionalProperties, ...rest } = schema;
+    const child = (one: unknown) =>
+      this.#withMeta(one as OpenApiSchema, (one as OpenApiSchema)["x-kubernetes-embedded-resource"] === true);
+    const children = Object.entries((properties ?? {}) as OpenApiSchema).map(([key, one]) => [key, child(one)]);
+    const own = Object.fromEntries(children) as Record<string, OpenApiSchema>;
+    const meta = isResource ? this.#metaFields(own) : {};
+    const all = { ...own, ...meta };
+    return {
+      ...rest,
+      ...(Object.keys(all).length === 0 ? {} : { properties: all }),
+      ...(items === undefined ? {} : { items: child(items) }),
+      ...(typeof additionalProperties === "object" && additionalProperties !== null
+        ? { additionalProperties: child(additionalProperties) }
+        : additionalProperties === undefined
+          ? {}
+          : { additionalProperties }),
+    };
+  }
+
+  #metaFields(own: Readonly<Record<string, OpenApiSchema>>): Record<string, OpenApiSchema> {
+    return {
+      apiVersion: {
+        ...own["apiVersion"],
+        description: FIELD_TEXTS["apiVersion"] ?? "The group and version.",
+        type: "string",
+      },
+      kind: { ...own["kind"], description: FIELD_TEXTS["kind"] ?? "The name of the kind.", type: "string" },
+      metadata: { description: "The metadata of the object.", allOf: [reference(this.addType("ObjectMeta"))] },
+    };
   }
 
   #property(field: Field): OpenApiSchema {
@@ -149,7 +206,7 @@ function sortedByName(fields: readonly Field[]): Field[] {
   return [...fields].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-function gvkOf({ goName, package: packageName }: TypeSchema): { group: string; kind: string; version: string } {
+function gvkOf({ goName, package: packageName }: TypeSchema): Gvk {
   return { group: groupOfPackage(packageName), kind: goName, version: versionOfPackage(packageName) };
 }
 

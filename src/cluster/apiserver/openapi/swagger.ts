@@ -50,17 +50,25 @@ function operation(value: unknown): OpenApiSchema {
 
 const V3_REFERENCE = "#/components/schemas/";
 
-/** In v2 a reference can have a description and needs no allOf; clients of v2 ignore defaults. */
+/**
+ * In v2 a reference can have a description and needs no allOf; clients of v2 ignore defaults.
+ * What they cannot read of custom kinds is left out. Mirrors ToStructuralOpenAPIV2 in
+ * k8s.io/apiextensions-apiserver/pkg/controller/openapi/v2/conversion.go.
+ */
 function schema(value: OpenApiSchema): OpenApiSchema {
-  const { allOf, default: _default, properties, items, additionalProperties, ...rest } = value;
-  const [reference] = (allOf ?? []) as readonly { readonly $ref: string }[];
+  const { allOf, anyOf: _any, oneOf: _one, not: _not, default: _default, nullable, ...all } = value;
+  const isOpen = nullable === true || all["x-kubernetes-preserve-unknown-fields"] === true;
+  const { properties, items, additionalProperties, type, ...rest } = all;
+  const [first] = (allOf ?? []) as readonly { readonly $ref?: string }[];
   const child = (one: unknown) => schema(one as OpenApiSchema);
+  const isTyped = type !== undefined && !isOpen && (type !== "array" || items !== undefined);
   return {
+    ...(isTyped ? { type } : {}),
     ...(typeof rest["$ref"] === "string" ? { ...rest, $ref: definitionOf(rest["$ref"]) } : rest),
-    ...(reference === undefined ? {} : { $ref: definitionOf(reference.$ref) }),
-    ...(properties === undefined ? {} : { properties: mapValues(properties as OpenApiSchema, child) }),
-    ...(items === undefined ? {} : { items: child(items) }),
-    ...(additionalProperties === undefined ? {} : { additionalProperties: child(additionalProperties) }),
+    ...(first?.$ref === undefined ? {} : { $ref: definitionOf(first.$ref) }),
+    ...(properties === undefined || isOpen ? {} : { properties: mapValues(properties as OpenApiSchema, child) }),
+    ...(items === undefined || isOpen ? {} : { items: child(items) }),
+    ...(typeof additionalProperties === "object" ? { additionalProperties: child(additionalProperties) } : {}),
   };
 }
 

@@ -25,7 +25,7 @@ export interface ResourceKeys {
 }
 
 /** The beginning of the keys of a custom resource: `/registry/example.com/widgets/`. */
-export function customResourcePrefix(group: string, plural: string): string {
+function customResourcePrefix(group: string, plural: string): string {
   return `${ROOT}${group}/${plural}/`;
 }
 

@@ -1,5 +1,5 @@
 import { qualifiedResource } from "../errors.js";
-import type { CustomKind } from "../scheme/schema.js";
+import type { CustomKind } from "./custom-kind.js";
 
 /** What discovery knows about a kind. Mirrors metav1.APIResource in k8s.io/apimachinery/pkg/apis/meta/v1/types.go. */
 export interface ApiResource {

@@ -1,11 +1,12 @@
 import { isRecord } from "../../../util/records.js";
+import type { CustomKind } from "../api/custom-kind.js";
 import type { KubeObject } from "../api/meta.js";
 import { badRequest, internalError } from "../errors.js";
 import { countKeys, decodeWalking, isDecodingError } from "./decode.js";
 import { goKind } from "./go-text.js";
 import { duplicateFields, endOfString, parseJson } from "./json-syntax.js";
 import { problemsOf } from "./problems.js";
-import type { CustomKind, DecodedBody, FieldValidation, KindRef } from "./schema.js";
+import type { DecodedBody, FieldValidation, KindRef } from "./schema.js";
 import { checkGroupVersion, checkGroupVersionKind, checkMetaKind, type GroupVersionKind } from "./scheme.js";
 
 /**
@@ -35,8 +36,6 @@ export function decodeRequestBody(
 
 /**
  * Decodes a text of a kind that a CustomResourceDefinition describes, as `decodeText`.
- *
- * Mirrors k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go (schemaCoercingDecoder.Decode).
  */
 export function decodeCustom(
   text: string,

@@ -1,3 +1,4 @@
+import type { CustomKind } from "../api/custom-kind.js";
 import type { KubeObject } from "../api/meta.js";
 
 /**
@@ -18,22 +19,6 @@ export interface KindRef {
   readonly olderVersions?: readonly string[];
   /** set for kinds that no table describes: `schema` then only has what all objects have in common */
   readonly custom?: CustomKind;
-}
-
-/** A kind that a CustomResourceDefinition describes. */
-export interface CustomKind {
-  /**
-   * Converts a JSON value to the stored form: known fields only, with defaults.
-   * @param value fresh; it may become part of the object
-   * @throws what `isDecodingError` knows
-   */
-  decode(value: unknown): {
-    readonly object: KubeObject;
-    /** `unknown field "spec.x"` */
-    readonly unknownFields: readonly string[];
-  };
-  /** Merges what a manager applies into an object, each list as its type says. */
-  merge(current: KubeObject, applied: unknown): unknown;
 }
 
 /** How to handle unknown and duplicate fields: the query parameter of the same name. The default is Warn. */

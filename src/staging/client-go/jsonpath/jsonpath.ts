@@ -23,7 +23,7 @@ export function executeJsonPath(template: string, root: unknown): string {
 
 /**
  * The values that one expression finds: `.metadata.name`, also without its dot or in braces.
- * Mirrors RelaxedJSONPathExpression in staging/src/k8s.io/kubectl/pkg/cmd/get/customcolumn.go.
+ * As kubectl reads the columns of a user (RelaxedJSONPathExpression).
  */
 export function findValues(expression: string, root: unknown): readonly unknown[] {
   const path = expression.replace(/^\{|\}$/g, "").replace(/^(?=[^.[])/, ".");

@@ -138,6 +138,25 @@ describe("custom resources", () => {
     expect(groups.at(-1).name).toBe("stable.example.com");
   });
 
+  test("OpenAPI describes the kind, for kubectl explain", async () => {
+    const { body: v3 } = await face.ask("/openapi/v3/apis/stable.example.com/v1");
+    const name = "com.example.stable.v1.CronTab";
+    const { properties, ...rest } = v3.components.schemas[name];
+    expect(rest["x-kubernetes-group-version-kind"]).toEqual([
+      { group: "stable.example.com", kind: "CronTab", version: "v1" },
+    ]);
+    expect(properties.spec.properties.image).toEqual({ type: "string", default: "busybox" });
+    expect(Object.keys(properties).sort()).toEqual(["apiVersion", "kind", "metadata", "spec", "status"]);
+    expect(v3.components.schemas[`${name}List`].properties.items.items.allOf).toEqual([
+      { $ref: `#/components/schemas/${name}` },
+    ]);
+    const { body: v2 } = await face.ask("/openapi/v2");
+    const spec = v2.definitions[name].properties.spec;
+    expect(spec.properties.free).toEqual({ "x-kubernetes-preserve-unknown-fields": true });
+    expect(v2.paths[`${GROUP}/v1/namespaces/{namespace}/crontabs/{name}`].patch).toBeDefined();
+    expect(v2.definitions["com.example.stable.v1beta1.CronTab"]).toBeDefined();
+  });
+
   test("a new object is pruned, gets defaults and generation 1, and no status", async () => {
     const spec = { cronSpec: "x", unknown: 1, free: { a: { b: 1 } } };
     const body = { ...cronTab("one", spec), status: { replicas: 7 } };

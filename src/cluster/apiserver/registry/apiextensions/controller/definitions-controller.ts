@@ -222,10 +222,10 @@ function withApproval(definition: Definition, nowMs: number): Definition {
   return withCondition(definition, { type, status, reason, message: approval.reason }, nowMs);
 }
 
-function reportConditions(trace: Trace, before: Definition, after: Definition, file: string): void {
-  const name = nameOf(after);
-  for (const { type, status, reason = "", message = "" } of after.status?.conditions ?? []) {
-    const old = before.status?.conditions?.find((one) => one.type === type);
+function reportConditions(trace: Trace, previous: Definition, definition: Definition, file: string): void {
+  const { name } = definition.metadata;
+  for (const { type, status, reason = "", message = "" } of definition.status?.conditions ?? []) {
+    const old = previous.status?.conditions?.find((one) => one.type === type);
     if (old?.status === status && old.reason === reason) continue;
     const what = `set condition ${type} of CustomResourceDefinition ${name}: ${status}`;
     const upstream = { file: `${FOLDER}/controller/${file}`, func: "sync" };

@@ -1,7 +1,7 @@
+import type { CustomKind } from "../../../../../staging/apimachinery/api/custom-kind.js";
 import type { KubeObject } from "../../../../../staging/apimachinery/api/meta.js";
 import { ShapeError } from "../../../../../staging/apimachinery/scheme/decode.js";
 import { goQuote } from "../../../../../staging/apimachinery/scheme/go-text.js";
-import type { CustomKind } from "../../../../../staging/apimachinery/scheme/schema.js";
 import { isRecord } from "../../../../../util/records.js";
 import { withDefaults } from "../schema/defaulting.js";
 import { decodeEmbedded, decodeMeta, hasEmbedded } from "../schema/object-meta.js";

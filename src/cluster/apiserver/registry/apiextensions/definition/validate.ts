@@ -301,7 +301,7 @@ function goStrings(values: readonly string[]): string {
 }
 
 /** Mirrors ValidateCustomResourceDefinitionStoredVersions. */
-export function validateStored({ spec, status }: Definition): FieldError[] {
+function validateStored({ spec, status }: Definition): FieldError[] {
   const path = "status.storedVersions";
   const stored = status?.storedVersions ?? [];
   if (stored.length === 0) return [invalidValue(path, goValue("[]string{}"), "must have at least one stored version")];

@@ -1,7 +1,7 @@
 import { setOwnValue } from "../../../../../staging/apimachinery/own.js";
 import { isRecord } from "../../../../../util/records.js";
 import type { JsonSchema } from "../types.js";
-import { fieldOf, itemsOf, valuesOf } from "./structural.js";
+import { fieldOf, itemsOf } from "./structural.js";
 
 /**
  * Adds the defaults of a schema, and drops nulls that it does not allow. Neither the value nor a part of it is changed.
@@ -52,10 +52,4 @@ function withDefaultItems(list: readonly unknown[], schema: JsonSchema | undefin
     changed[i] = complete;
   }
   return changed ?? list;
-}
-
-/** Reports whether a schema or one below it has a default. */
-export function hasDefaults(schema: JsonSchema): boolean {
-  const below = [...Object.values(schema.properties ?? {}), itemsOf(schema), valuesOf(schema)];
-  return schema.default !== undefined || below.some((one) => one !== undefined && hasDefaults(one));
 }

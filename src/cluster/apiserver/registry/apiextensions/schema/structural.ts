@@ -25,7 +25,7 @@ export function fieldOf(schema: JsonSchema, name: string): JsonSchema | undefine
 }
 
 /** The schemas directly below, as structural schemas have them: not those that only check values. */
-export function childrenOf(schema: JsonSchema): readonly JsonSchema[] {
+function childrenOf(schema: JsonSchema): readonly JsonSchema[] {
   const below = [itemsOf(schema), valuesOf(schema)].filter((one) => one !== undefined);
   return [...Object.values(schema.properties ?? {}), ...below];
 }
