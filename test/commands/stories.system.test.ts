@@ -113,7 +113,7 @@ const INSIDE = [
   /^checks whether this node needs|^starts the kubelet|^falls silent|falls silent: no more|plans to delete pod \S+ in \d+ s$/,
   /private key|certificate request|^wraps it|^stores key|^writes |the token .*means/,
   /^chooses |^(?:syncs|ends|cleans up after) pod |^has |^decides: |^runs |^PLEG sees |^counts |^sees that container \S+ has ended/,
-  /^reads the log|^serves | may (?:create|get) nodes\//,
+  /^waits: |^reads the log|^serves | may (?:create|get) nodes\//,
 ];
 
 /** The steps of all stories for which the page and the picture draw no arrow, and which should have one. */

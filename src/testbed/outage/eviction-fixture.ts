@@ -33,8 +33,15 @@ export async function startEvictionFixture(
   const { target, clock, random, trace } = deps;
   const { nodeName, kubeVersion } = options;
   const neighbourName = `${nodeName}-neighbour`;
-  // The neighbour's events go to a trace that is not shown.
+  // Of the neighbour's facts only its condition is shown, because it is healthy throughout.
   const quiet = { clock, random, trace: new Trace(clock) };
+  quiet.trace.addSink({
+    level: 1,
+    write: ({ id: _id, causedBy: _cause, ...event }) => {
+      if (event.kind !== "state" || event.what !== "Ready") return;
+      trace.emit(event, { actor: "kubelet", instance: neighbourName, level: 2 });
+    },
+  });
   const resources = { cpu: "4", memory: "8Gi", pods: "110" };
   const neighbour = new NodeAgent(target.admin, quiet, { nodeName: neighbourName, kubeVersion, resources });
   await neighbour.start(signal);

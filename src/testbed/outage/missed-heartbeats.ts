@@ -120,7 +120,8 @@ async function countdown(
       const text = `${nodeName} silent for ${Math.floor(silentMs / SECOND)} s: ${rest}`;
       progress.update(text);
       if (silentMs >= told * 10 * SECOND) {
-        trace.emit({ kind: "note", text }, { actor: "controller" });
+        const upstream = { file: FILE, func: "monitorNodeHealth" };
+        trace.emit({ kind: "note", text, upstream }, { actor: "controller" });
         told = Math.floor(silentMs / (10 * SECOND)) + 1;
       }
       await clock.sleep(SECOND, limited);

@@ -1,7 +1,8 @@
 import type { TraceEvent } from "../events.js";
 import type { Trace } from "../trace.js";
+import { MAX_STEPS } from "./roles.js";
 import { sentenceOf } from "./sentences.js";
-import { MAX_STEPS, type StoryRule } from "./teller.js";
+import type { StoryRule } from "./teller.js";
 
 /**
  * Gives a command's steps and decisions in the terminal the numbers that they have in its story. Requests and states also count, but an

@@ -124,6 +124,8 @@ export function whyOf(event: TraceEvent): string | undefined {
     case "event":
       return `${capitalised(who(event))} records an Event, which \`kubectl describe\` shows.`;
     case "note":
+      if (event.actor === "controller")
+        return "Only when the grace period is over is the node Unknown: a renewal may still come.";
       return CHANNELS[
         CHANNEL.exec(event.text)
           ?.slice(1)

@@ -1,6 +1,9 @@
 import type { Actor, TraceEvent } from "../events.js";
 import { LIFECYCLE } from "./reasons.js";
 
+/** The most steps of one story: it cannot grow for days. */
+export const MAX_STEPS = 200;
+
 /** `step`: told; `link`: told if a told step follows from it */
 export type Role = "step" | "link" | undefined;
 

@@ -138,10 +138,11 @@ export function leaseRule(nodeName: string): StoryRule {
       if (event.kind === "decision" && isOfAnother(event.what, nodeName)) return undefined;
       if (!isSilent) return joining.roleOf?.(event);
       const isSilence = event.kind === "decision" && event.upstream?.func === SILENCE;
+      const isCountdown = event.kind === "note" && event.actor === "controller";
       const isDeletion = event.kind === "request" && event.method === "DELETE";
       // An evicted pod is still there: nobody on a silent node ends it.
       const isMarked = event.kind === "state" && event.what === "deletionTimestamp";
-      return isSilence || isDeletion || isMarked || isDecided(event) ? "step" : undefined;
+      return isSilence || isCountdown || isDeletion || isMarked || isDecided(event) ? "step" : undefined;
     },
   };
 }

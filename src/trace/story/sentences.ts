@@ -52,6 +52,8 @@ export function sentenceOf(event: TraceEvent, effect?: TraceEvent): string | und
       return decisionSentence(event);
     case "event":
       return `warns: ${event.object} ${event.reason}: ${event.message}`;
+    case "note":
+      return event.actor === "controller" ? `waits: ${event.text}` : undefined;
     case "error":
       return `reports: ${event.message}`;
     default:
@@ -171,7 +173,7 @@ function streamSentence(subject: string, to: string): string {
   return `sees the end of ${stream}: ${to.replace(/^ended[:,] /, "")}`;
 }
 
-function decisionSentence({ actor, what, auditId, upstream }: TraceEvent & { kind: "decision" }): string {
+function decisionSentence({ actor, what, why, auditId, upstream }: TraceEvent & { kind: "decision" }): string {
   if (actor === "scheduler") {
     const node = /^\S+ goes to (\S+)$/.exec(what)?.[1];
     if (node !== undefined) return `chooses ${node}`;
@@ -181,6 +183,9 @@ function decisionSentence({ actor, what, auditId, upstream }: TraceEvent & { kin
     if (isClient) return `identifies the client as ${what.slice(3)}`;
     if (upstream?.func === "WithRequestInfo") return `reads it as: ${what}`;
   }
+  const merged = /^merge the update of (\S+) \(/.exec(what)?.[1];
+  const waiting = /\d+/.exec(why)?.[0];
+  if (merged !== undefined && waiting !== undefined) return `merges ${waiting} updates of pod ${merged} into one`;
   const needs = /^\S+\/\S+: ((?:create|start|kill|remove|stop) .*)$/.exec(what);
   if (actor === "kubelet" && needs !== null) return `decides: ${needs[1]}`;
   const [, type = "", pod, name] = /^(Container\w+) (\S+) (\S+)/.exec(what) ?? [];

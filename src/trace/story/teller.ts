@@ -2,7 +2,7 @@ import type { TraceEvent } from "../events.js";
 import { startMs } from "../graph/graph.js";
 import { runInScope } from "../scope.js";
 import { LEVELS, type Trace, type TraceSink } from "../trace.js";
-import { isEffect, type Role, roleInLife } from "./roles.js";
+import { isEffect, MAX_STEPS, type Role, roleInLife } from "./roles.js";
 import { storyStep } from "./step.js";
 
 /** What a command tells. */
@@ -33,6 +33,8 @@ interface Known {
   /** the story that it belongs to */
   story: Telling | undefined;
   isTold: boolean;
+  /** its text was told before, or its cause's: what only follows from it is a repeat, too */
+  isRepeat?: boolean;
 }
 
 interface Telling {
@@ -41,8 +43,6 @@ interface Telling {
   readonly texts: Set<string>;
 }
 
-/** A story with more steps is no longer read. */
-export const MAX_STEPS = 25;
 /** Facts that are remembered. */
 const MAX_KNOWN = 20_000;
 
@@ -153,12 +153,15 @@ class StoryTeller implements TraceSink {
     if (texts === undefined || this.#next.length === 0 || !this.#isOpen) return;
     const told = this.#next.sort((a, b) => a.atMs - b.atMs || a.depth - b.depth || a.event.seq - b.event.seq);
     this.#next = [];
-    const steps = told.flatMap(({ event, effect }) => {
+    const steps = told.flatMap((known) => {
+      const { event, effect, cause } = known;
       // A decision that is a step of its own is not also the reason of the step around it.
       const isOwnStep = event.kind === "step" && effect !== undefined && this.#roleOf({ event: effect }) === "step";
       const step = storyStep(event, isOwnStep ? undefined : effect);
       const key = `${event.actor} ${event.instance} ${step.text}`;
-      if (texts.has(key) || texts.size === MAX_STEPS) return [];
+      // Each version of an object has another text.
+      known.isRepeat = texts.has(key) || (cause?.isRepeat === true && this.#roleOf(known) === "link");
+      if (known.isRepeat || texts.size === MAX_STEPS) return [];
       texts.add(key);
       return step;
     });

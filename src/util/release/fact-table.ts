@@ -72,13 +72,13 @@ export const FACTS = {
   ),
   taintEvictionComponent: word(
     "taint eviction's event source",
-    "pkg/controller/tainteviction/taint_eviction.go",
+    "pkg/controller/nodelifecycle/scheduler/taint_manager.go",
     ["1.25", "taint-controller"],
     ["1.29", "taint-eviction-controller"],
   ),
   taintEvictionEventApiVersion: change(
     "an eviction event's involvedObject.apiVersion",
-    "pkg/controller/tainteviction/taint_eviction.go",
+    "pkg/controller/nodelifecycle/scheduler/taint_manager.go",
     ["1.25", false, "missing"],
     ["1.29", true, "v1"],
   ),

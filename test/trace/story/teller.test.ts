@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Fact, TraceEvent } from "../../../src/trace/events.js";
+import { MAX_STEPS } from "../../../src/trace/story/roles.js";
 import { type StoryRule, tellStory } from "../../../src/trace/story/teller.js";
 import { Depths } from "../../../src/trace/terminal/terminal-sink.js";
 import type { EmitOptions } from "../../../src/trace/trace.js";
+import { defined } from "../../../src/util/defined.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
 
@@ -26,12 +28,12 @@ function telling(rule: StoryRule = WRITES) {
 const textsOf = ({ title, steps }: TraceEvent & { kind: "story" }) => [title, ...steps.map(({ text }) => text)];
 
 /** A client's write: its request is reported after what the API server stored. @returns what the write leads to */
-function write({ trace, emit }: ReturnType<typeof telling>, revision: number): string {
+function write({ trace, emit }: ReturnType<typeof telling>, revision: number, causedBy?: string): string {
   const id = trace.newId();
   const version = `u@${revision}`;
   const state = { kind: "state", subject: "pods default/web", what: "stored", version } as const;
   emit({ ...state, to: `resourceVersion ${revision}` }, { actor: "apiserver", causedBy: id });
-  emit({ ...POST, version }, { ...user, id });
+  emit({ ...POST, version }, { ...user, id, ...defined({ causedBy }) });
   return version;
 }
 
@@ -68,12 +70,35 @@ test("another beginning is another story, and what the earlier one leads to is t
   ]);
 });
 
-test("a story ends after 25 steps", () => {
+test("a change that is repeated is told once, with what is stored of it; what is decided about the others is told", async () => {
+  const run = telling({ begins: ({ kind }) => (kind === "step" ? { title: "a key" } : undefined) });
+  const key = run.emit({ kind: "step", title: "Change it 3 times" }, user);
+  for (const revision of [1, 2, 3]) {
+    const version = write(run, revision, key.id);
+    await Promise.resolve();
+    run.emit(decided(`stop worker ${revision}`), { actor: "scheduler", causedBy: version });
+    await Promise.resolve();
+  }
+  run.story[Symbol.dispose]();
+  assert.deepEqual(
+    run.told().flatMap(([, ...texts]) => texts),
+    [
+      "changes it 3 times",
+      "asks the API server to create pod web",
+      "stores pod default/web, revision 1",
+      "stops worker 1",
+      "stops worker 2",
+      "stops worker 3",
+    ],
+  );
+});
+
+test("a story ends after so many steps that nobody reads more", () => {
   const run = telling();
   const version = write(run, 1);
-  for (let i = 0; i < 40; i++) run.emit(decided(`decision ${i}`), { actor: "scheduler", causedBy: version });
+  for (let i = 0; i < 2 * MAX_STEPS; i++) run.emit(decided(`decision ${i}`), { actor: "scheduler", causedBy: version });
   run.story[Symbol.dispose]();
-  assert.equal(run.told().flat().length, 1 + 25);
+  assert.equal(run.told().flat().length, 1 + MAX_STEPS);
 });
 
 test("steps of a sequence: each has the one before as its cause, and the first decision in it as its reason", async () => {

@@ -33,7 +33,7 @@ test("plot: steps have the numbers of the terminal; a later fact continues, anot
   assert.equal(story.last(1).plots.length, 2);
 });
 
-test("plot: a step that is no message has the first one of its own work, unless its messages are steps", () => {
+test("plot: a step that is no message has the first write of its own work, or else its first message, unless its messages are steps", () => {
   const facts = new PageFacts();
   const call = { path: "/api/v1/nodes", server: "", identity: "", durationMs: 1, auditId: "" };
   const step = (title: string, options: object) => facts.add({ kind: "step", title }, options);
@@ -41,18 +41,21 @@ test("plot: a step that is no message has the first one of its own work, unless 
     facts.add({ kind: "request", method, ...call }, { causedBy, actor: actor ?? "kubelet" });
   const join = step("join", { origin: "command" });
   const inside = facts.add({ kind: "note", text: "inside" }, { causedBy: join });
-  request("POST", inside);
   request("GET", inside);
+  request("POST", inside);
+  request("PATCH", inside);
   const frame = step("frame", { origin: "command", causedBy: join });
   const told = request("PUT", frame);
   const alone = step("alone", { origin: "command", causedBy: frame });
   request("DELETE", alone, "controller");
-  const steps = [join, frame, told, alone].map((fact) => ({ fact, text: "" }));
+  const reads = step("reads", { origin: "command", causedBy: alone });
+  request("GET", reads);
+  const steps = [join, frame, told, alone, reads].map((fact) => ({ fact, text: "" }));
   facts.add({ kind: "story", title: "one", steps });
   const story = new Story();
   story.add(embedded(facts.events));
   const sent = story.plots[0]?.steps.map((one) => one.sent && titleOf(one.sent.event));
-  assert.deepEqual(sent, ["POST /api/v1/nodes", undefined, undefined, undefined]);
+  assert.deepEqual(sent, ["POST /api/v1/nodes", undefined, undefined, undefined, "GET /api/v1/nodes"]);
 });
 
 test("plot: its time is that of its steps", () => {

@@ -42,7 +42,7 @@ browserSuite([], "a trace that tells a story", (suite) => {
     ]);
     assert.match(await page.getByRole("status").innerText(), /^4 steps in 65 ms/);
     assert.equal(await page.getByRole("img", { name: /^3 actors over 65 ms/ }).count(), 1);
-    await page.getByRole("button", { name: "before: cluster started 1 fact" }).click();
+    await page.getByRole("button", { name: "before 1 fact" }).click();
     await page.getByRole("listbox", { name: "10 steps" }).waitFor();
     assert.equal(
       await page.getByRole("button", { name: "Everything", exact: true }).getAttribute("aria-pressed"),

@@ -9,7 +9,7 @@ export interface PlotStep extends StoryStep {
   /** 1, 2, 3, ... as in the terminal */
   readonly number: number;
   readonly step: Step;
-  /** the first message of a step that is no message itself, and whose messages are no steps of the story */
+  /** what a step sent that is no message itself, and whose messages are no steps of the story: its first write, or its first message */
   readonly sent: Step | undefined;
 }
 
@@ -63,6 +63,11 @@ export function sequenceOf(steps: readonly PlotStep[], beganMs: number, say: Say
   });
 }
 
+/** A step is about what it changed; what it read before is the way there. */
+function isWriting({ event }: Step): boolean {
+  return event.kind === "request" && event.method !== "GET";
+}
+
 /** The most facts of a step's own work that are searched. */
 const MAX_WORK = 200;
 
@@ -77,7 +82,8 @@ function sentBy(step: Step, isTold: ReadonlySet<string>, effectsOf: (step: Step)
       if (effect.lane !== step.lane || effect.event.origin !== undefined) continue;
       if (isTold.has(effect.event.id)) return undefined;
       if (effect.target === undefined) work.add(effect);
-      else if (effect.event.kind !== "watch") sent ??= effect;
+      else if (effect.event.kind !== "watch" && (sent === undefined || (!isWriting(sent) && isWriting(effect))))
+        sent = effect;
     }
     if (work.size > MAX_WORK) break;
   }

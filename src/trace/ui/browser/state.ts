@@ -199,7 +199,9 @@ export class PageState {
     const [now, ever] = [this.#now, this.#ever];
     if (after === undefined) return { cluster: now.cluster, scene: now, now, ever, after };
     const { steps } = this.story;
-    const scene = this.#moment.after(steps, steps.indexOf(after) + 1);
+    // A step is over when it has its answer.
+    const { sent = after } = (this.view.value === "story" && this.plot.value?.byStep.get(after)) || {};
+    const scene = this.#moment.after(steps, steps.indexOf(sent) + 1);
     return { cluster: scene.cluster, scene, now, ever, after };
   });
 

@@ -69,6 +69,9 @@ export function outcomeOf(event: TraceEvent): string | undefined {
 
 /** Whether a fact reports a failure; the outcome has the reason. */
 export function isBad(event: TraceEvent): boolean {
+  // A component that looks first whether an object exists gets an answer, also if it does not.
+  const isAnswer = event.kind === "request" && event.method === "GET" && event.status === 404 && event.actor !== "user";
+  if (isAnswer) return false;
   return isFailure(event) || (event.kind === "event" && event.type === "Warning");
 }
 

@@ -469,7 +469,7 @@ export const leaseFacts = (): TraceEvent[] =>
       decision(
         "pod default/hasty on node node-1: delete it in 20 s",
         "it tolerates the node's NoExecute taints that long",
-        "pkg/controller/tainteviction/taint_eviction.go",
+        "pkg/controller/nodelifecycle/scheduler/taint_manager.go",
         "processPodOnNode",
       ),
       at(43, { pod: "default/hasty" }),
@@ -479,7 +479,7 @@ export const leaseFacts = (): TraceEvent[] =>
       decision(
         "pod default/patient on node node-1: delete it in 300 s",
         "it tolerates the node's NoExecute taints that long",
-        "pkg/controller/tainteviction/taint_eviction.go",
+        "pkg/controller/nodelifecycle/scheduler/taint_manager.go",
         "processPodOnNode",
       ),
       at(43, { pod: "default/patient" }),

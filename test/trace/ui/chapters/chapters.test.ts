@@ -445,3 +445,19 @@ test("titles of chapters and stations have a Chinese word", () => {
   const missing = CHAPTERS.filter(({ title }) => !(title in words)).map(({ title }) => title);
   assert.deepEqual(missing, []);
 });
+
+test("at a step of the story the picture has the answer to what the step sent, not only what came before it", () => {
+  const last = bootstrapFacts().at(-1) ?? assert.fail();
+  const step = { ...last, id: "step", kind: "step", title: "Test the new identity", seq: 90 };
+  const asked = { ...last, causedBy: "step", seq: 91 };
+  const told = { fact: "step", text: "tests the new identity" };
+  const story = { ...last, id: "story", kind: "story", title: "node-1 joins", steps: [told], seq: 92 };
+  const facts = [...bootstrapFacts().slice(0, -1), step, asked, story] as TraceEvent[];
+  const state = new PageState({ isLive: false });
+  state.load(parseFacts(facts.map(factLine).join("")));
+  const { scene } = state.picture.value;
+  const shown = state.shownChapter.value ?? assert.fail("no chapter is shown");
+  const at = { nowMs: 0, cluster: scene.cluster, ever: scene.cluster, event: undefined };
+  const [line] = shown.draw(scene.models.get(shown), scene.models.get(shown), at);
+  assert.deepEqual(line && linesOf(line), ["* The kubelet is system:node:node-1"]);
+});

@@ -15,7 +15,7 @@ import { podsOnNode } from "../../support/pod-indexers.js";
 import { asController, type SharedDeps } from "../../support/shared-deps.js";
 import { TimedWork } from "./timed-work.js";
 
-const FILE = "pkg/controller/tainteviction/taint_eviction.go";
+const FILE = "pkg/controller/nodelifecycle/scheduler/taint_manager.go";
 const DELETE_ATTEMPTS = 5;
 const DELETE_RETRY_MS = 10;
 

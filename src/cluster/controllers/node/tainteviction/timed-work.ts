@@ -16,7 +16,7 @@ interface Work {
 
 /**
  * Work that fires once per key at its time. A key that has fired stays known until it is cancelled, so that it does not
- * fire again. Mirrors pkg/controller/tainteviction/timed_workers.go (TimedWorkerQueue).
+ * fire again. Mirrors pkg/controller/nodelifecycle/scheduler/timed_workers.go (TimedWorkerQueue).
  */
 export class TimedWork {
   readonly #clock: Clock;

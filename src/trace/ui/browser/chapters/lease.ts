@@ -57,7 +57,7 @@ export const lease: Chapter<Silence> = {
     if (event.kind === "event" && event.reason === "TaintManagerEviction" && model.leaving.has(pod))
       return { ...model, terminating: new Set(model.terminating).add(pod), latest: pod };
     if (event.kind !== "decision") return model;
-    if (funcIn(event, "taint_eviction.go") === "processPodOnNode" && pod !== "") {
+    if (funcIn(event, "taint_manager.go") === "processPodOnNode" && pod !== "") {
       const dueMs = event.atMs + 1000 * Number(/(\d+) (?:s|秒)/.exec(event.what)?.[1] ?? 0);
       return { ...model, leaving: new Map(model.leaving).set(pod, dueMs), latest: pod };
     }

@@ -10,8 +10,10 @@ const SPEEDS = [0.5, 1, 2, 4];
 export function Player({ state }: { readonly state: PageState }) {
   const isPlaying = state.isPlaying.value;
   const rows = state.rows.value;
-  const at = Math.max(0, state.row.value);
-  const ms = (state.selected.value?.startMs ?? state.span.value.startMs) - state.span.value.startMs;
+  // A page that follows shows its last step.
+  const at = state.isFollowing.value ? rows.length - 1 : state.row.value;
+  const shown = state.isFollowing.value ? rows.at(-1) : state.selected.value;
+  const ms = (shown?.startMs ?? state.span.value.startMs) - state.span.value.startMs;
   return (
     <div class="player" role="toolbar" aria-label={say("Player")}>
       <div class="group">
@@ -47,8 +49,8 @@ export function Player({ state }: { readonly state: PageState }) {
         aria-label={say("Step")}
         min={0}
         max={Math.max(0, rows.length - 1)}
-        value={at}
-        aria-valuetext={say("step {1} of {2}", at + 1, rows.length)}
+        value={Math.max(0, at)}
+        aria-valuetext={say("step {1} of {2}", Math.max(0, at) + 1, rows.length)}
         onInput={(event) => state.select(rows[Number(event.currentTarget.value)])}
       />
       <span class="dim">{secondsOf(ms)} s</span>

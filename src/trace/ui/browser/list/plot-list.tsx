@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { counted } from "../../../../util/text/counted.js";
+import { MAX_STEPS } from "../../../story/roles.js";
 import { colonBefore } from "../lanes.js";
 import { say } from "../language.js";
 import { Found, hovers } from "../marks.js";
@@ -50,6 +51,9 @@ export function PlotList({ state, opened }: PlotListProps) {
             opened={told.step === shown ? opened : undefined}
           />
         ))}
+        {plot?.steps.length === MAX_STEPS && (
+          <p class="nothing">{say("The story ends here, after {1} steps: Everything has the rest.", MAX_STEPS)}</p>
+        )}
       </div>
     </section>
   );
@@ -83,9 +87,12 @@ function Before({ state }: { readonly state: PageState }) {
   const { steps } = state.story;
   const count = steps.filter((step) => step.startMs < startMs).length;
   if (count === 0) return null;
-  const started = steps.slice(0, count).some(({ event }) => event.actor === "kubelet")
-    ? say("before: cluster and node started")
-    : say("before: cluster started");
+  const actors = new Set(steps.slice(0, count).map(({ event }) => event.actor));
+  const hasCluster = (["apiserver", "controller", "scheduler"] as const).some((actor) => actors.has(actor));
+  const hasNode = actors.has("kubelet");
+  const started = hasCluster
+    ? say(hasNode ? "before: cluster started, node joined" : "before: cluster started")
+    : say(hasNode || actors.has("runtime") ? "before: runtime started" : "before");
   return (
     <button type="button" class="before" onClick={() => state.look("all")}>
       <span aria-hidden="true">▸</span> {started} <small>{count === 1 ? say("1 fact") : say("{1} facts", count)}</small>

@@ -90,10 +90,13 @@ function nodeNameOf({ method, path }: FactOf<"request">, bodies: string): Cluste
     : [];
 }
 
-/** An answered renewal: the kubelet reports it only after the answer. */
+/** An answered renewal, the first one included: the kubelet reports it only after the answer. */
 function renewalOf({ method, path, status }: FactOf<"request">, bodies: string): ClusterChange[] {
-  if (method !== "PUT" || status !== 200) return [];
-  const node = /\/kube-node-lease\/leases\/([^/?]+)(?:\?|$)/.exec(path)?.[1];
+  const isWritten = (method === "PUT" && status === 200) || (method === "POST" && status === 201);
+  const found = isWritten ? /\/kube-node-lease\/leases(?:\/([^/?]+))?(?:\?|$)/.exec(path) : null;
+  if (found === null) return [];
+  // A new Lease has its name only in the body.
+  const node = found[1] ?? /"holderIdentity":"([^"]+)"/.exec(bodies)?.[1];
   const renewTime = /"renewTime":"([^"]+)"/.exec(bodies)?.[1];
   return node !== undefined && renewTime !== undefined ? [{ part: "node", node, renewTime }] : [];
 }
