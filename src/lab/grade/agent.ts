@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { SystemClock } from "../../util/clock.js";
 import { killGroup } from "../../util/os/processes.js";
 import { proportionalBytes, residentBytes } from "../../util/os/resident-memory.js";
+import { Guard } from "./guard.js";
 import { LastLines } from "./last-lines.js";
 
 const LOOK_MS = 200;
@@ -39,6 +40,7 @@ export class Agent implements AsyncDisposable {
   readonly #exited: Promise<void>;
   #end: AgentEnd | undefined;
   #startProblem: string | undefined;
+  readonly #guard: Guard | undefined;
 
   constructor(readonly options: AgentOptions) {
     const { program, args, cwd, env } = options;
@@ -47,6 +49,8 @@ export class Agent implements AsyncDisposable {
       ...{ cwd, stdio: ["ignore", "pipe", "pipe"], detached: true },
       env: { ...env, [MARK]: this.#mark },
     });
+    const { pid } = this.#child;
+    if (pid !== undefined) this.#guard = new Guard(pid, `${MARK}=${this.#mark}`);
     this.#read(this.#child.stdout);
     this.#read(this.#child.stderr);
     this.#exited = new Promise((resolve) => {
@@ -145,6 +149,7 @@ export class Agent implements AsyncDisposable {
     this.#end ??= { why: "it was ended" };
     this.#killAll();
     await this.#exited;
+    this.#guard?.[Symbol.dispose]();
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }

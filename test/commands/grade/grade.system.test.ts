@@ -11,7 +11,7 @@ const WRONG = [
   // arguments, the error
   [["--", "./agent", "{kubeconfg}"], "there is no placeholder {kubeconfg}: did you mean {kubeconfig}?"],
   [["--", "./agent"], "the agent's command line names no cluster: it has neither {kubeconfig} nor {bootstrap}"],
-  [["--level", "6", "--", "./agent", "{kubeconfig}"], "expected a level from 1 to 5."],
+  [["--level", "7", "--", "./agent", "{kubeconfig}"], "expected a level from 1 to 6."],
   [["--memory", "1", "--", "./agent", "{kubeconfig}"], "expected a whole number of MB from 16."],
   [["--", "./no-such-agent", "{kubeconfig}"], "cannot start the agent: spawn"],
 ] as const;
@@ -45,7 +45,7 @@ test("a level above the first has no level reached, and a missing {cri} is said 
   const args = ["grade", "--level", "3", ...graded("exits")];
   const text = await runInProcess(args);
   const note = "The agent's command line has no {cri}, the endpoint of the container runtime:";
-  expect(text.stdout).toMatch(new RegExp(`^0 of 100 points; 8 requirements failed, 0 skipped\nLevel 3: .*\n${note}`));
+  expect(text.stdout).toMatch(new RegExp(`^0 of 100 points; 10 requirements failed, 0 skipped\nLevel 3: .*\n${note}`));
   const { stdout } = await runInProcess([...args.slice(0, 3), "--json", ...args.slice(3)]);
   expect(JSON.parse(stdout)).not.toHaveProperty("level");
 });

@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CliProcess, newHome } from "../../support/cli-process.js";
+import { untilTrue } from "../../support/fake-clock.js";
 import { grade, untranslated } from "../../support/grade.js";
 
+const AGENTS = join(import.meta.dirname, "agents");
 const AGENT = ["{kubeconfig}", "{node}"];
 
 const MISTAKES = [
@@ -57,8 +61,18 @@ test("100,000 lines of output harm nobody; the last ones are kept", { timeout: 1
   expect(lastLines).toEqual([]);
 });
 
-/** The command lines of processes of graded agents. */
-function agentsLeft(): readonly string[] {
+test("kubelab is killed: its agent ends too, with the processes that left it", { timeout: 60_000 }, async () => {
+  const words = ["grade", "--level", "1", "--", "node", join(AGENTS, "level-1.mjs"), "leaves", ...AGENT];
+  const cli = new CliProcess(newHome(), words);
+  const pid = cli.child.pid ?? 0;
+  await untilTrue(() => agentsLeft(pid).some((words) => words.startsWith("sleep")));
+  cli.child.kill("SIGKILL");
+  await cli.ended;
+  await untilTrue(() => agentsLeft(pid).length === 0);
+});
+
+/** The command lines of processes of graded agents. @param by the PID of their kubelab */
+function agentsLeft(by = process.pid): readonly string[] {
   const read = (path: string) => {
     try {
       return readFileSync(path, "latin1");
@@ -67,6 +81,6 @@ function agentsLeft(): readonly string[] {
     }
   };
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  const mark = `KUBELAB_GRADE=${process.pid}-`;
+  const mark = `KUBELAB_GRADE=${by}-`;
   return pids.filter((pid) => read(`/proc/${pid}/environ`).includes(mark)).map((pid) => read(`/proc/${pid}/cmdline`));
 }

@@ -81,7 +81,7 @@ async function examineStartup(exam: Exam, wasEarly: boolean): Promise<void> {
   if (wasEarly) {
     return exam.judge("startup-probe", false, "pod slow was reported started while its startup probe failed");
   }
-  const isStarted = (pod: V1Pod) => mainStatus(pod)?.started === true && isReady(pod);
+  const isStarted = (pod: V1Pod) => mainStatus(pod)?.started === true;
   const pod = (await untilPod(exam, "slow", isStarted, SLOW_MS)) ?? (await readPod(exam, "slow"));
   const starts = startsOf(exam, "slow");
   const isFine = pod !== undefined && isStarted(pod) && mainStatus(pod)?.restartCount === 0 && starts.length <= 1;

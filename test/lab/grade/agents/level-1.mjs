@@ -109,6 +109,10 @@ const AFTER = {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   },
+  async leaves() {
+    spawn("sleep", ["300"], { detached: true, stdio: "ignore" }).unref();
+    await heartbeats();
+  },
   async "endless-loop"() {
     for (;;);
   },
