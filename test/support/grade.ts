@@ -24,7 +24,7 @@ export async function grade(level: number | undefined, ...words: readonly string
   const observer = { levelBegins: () => {}, verdict: () => {} };
   const command = words.map((word) => (/^level-\d\.mjs$/.test(word) ? `${AGENTS}/${word}` : word));
   const options = {
-    ...{ command, level, kubeVersion: "1.25", speed: 10, limits: { memoryMb: 400, processes: 40 } },
+    ...{ command, level, kubeVersion: "1.25", speed: 10, jobs: 1, limits: { memoryMb: 400, processes: 40 } },
     ...{ cwd: resolve(import.meta.dirname, "../.."), env: process.env },
   };
   const { verdicts, lastLines } = await gradeAgent(options, new SystemRandom(), observer, signal);

@@ -19,6 +19,7 @@ interface GradeFlags {
   readonly kubeVersion: string;
   readonly speed: number;
   readonly memory: number;
+  readonly jobs: number;
   readonly junit?: string;
   readonly watch?: true;
 }
@@ -36,6 +37,7 @@ export function addGradeCommand(command: Command, context: CliContext): void {
     .option("--junit <file>", "also write the verdicts as JUnit's XML", parsePath)
     .option("--kube-version <release>", "release of the API server", OLDEST_RELEASE)
     .option("--speed <factor>", "how fast time passes for an agent that reads KUBELAB_TIME", parseSpeed, 10)
+    .option("--jobs <number>", "examine this many levels at a time; the agent must then choose free ports", parseJobs, 1)
     .option("--memory <MB>", "end an agent that uses more memory", parseMemory, 512)
     .action((agent: readonly string[], flags: GradeFlags) => runGrade(context, agent, flags));
   addExamples(
@@ -66,17 +68,17 @@ async function gradeOnce(context: CliContext, command: readonly string[], flags:
   const { cwd, env, random, signal } = context;
   const options: GradeOptions = {
     ...{ command, level: flags.level, kubeVersion: parseKubeVersion(flags.kubeVersion), speed: flags.speed },
+    jobs: flags.jobs,
     ...{ limits: { processes: MAX_PROCESSES, memoryMb: flags.memory }, cwd, env },
   };
-  const seconds = (await chosenLevels(flags.level)).reduce((sum, level) => sum + level.seconds, 0);
-  context.notice(said(context, report.durationLine(seconds, flags.speed)));
+  context.notice(said(context, report.durationLine(await chosenLevels(flags.level), flags.speed, flags.jobs)));
   using line = context.progress("");
-  let current: LevelPlan | undefined;
+  const begun: LevelPlan[] = [];
   const usesRuntime = command.some((word) => word.includes("{cri}"));
   const known: Verdict[] = [];
   const observer: GradeObserver = {
     levelBegins: (level) => {
-      current = level;
+      begun.push(level);
       line.update(said(context, report.levelHeading(level)));
     },
     verdict: (verdict) => {
@@ -91,7 +93,7 @@ async function gradeOnce(context: CliContext, command: readonly string[], flags:
   };
   const graded = gradeAgent(options, random, observer, signal).catch((error: unknown) => {
     // What is known already is worth something after Ctrl-C.
-    if (signal.aborted && current !== undefined && known.length > 0) show(report.interrupted(current, known), []);
+    if (signal.aborted && known.length > 0) show(report.interrupted(begun, known), []);
     throw error;
   });
   const { verdicts, lastLines } = await graded;
@@ -114,6 +116,12 @@ function parseLevel(text: string): number {
   const level = Number(text);
   if (Number.isInteger(level) && level >= 1 && level <= MAX_LEVEL) return level;
   throw new InvalidArgumentError(`expected a level from 1 to ${MAX_LEVEL}.`);
+}
+
+function parseJobs(text: string): number {
+  const jobs = Number(text);
+  if (Number.isInteger(jobs) && jobs >= 1 && jobs <= MAX_LEVEL) return jobs;
+  throw new InvalidArgumentError(`expected a number from 1 to ${MAX_LEVEL}.`);
 }
 
 function parseMemory(text: string): number {

@@ -12,6 +12,8 @@ const LOOK_MS = 50;
 const MIN_REAL_MS = 8_000;
 /** The same for the start of an agent: loading a program does not become faster with the clock. */
 export const START_REAL_MS = 20_000;
+/** A step of an agent is some requests and their answers, each of which waits for the machine. */
+const STEPS = 5;
 /** The lines of evidence of one verdict. */
 const MAX_EVIDENCE = 5;
 
@@ -45,6 +47,7 @@ export class Exam implements AsyncDisposable {
   /** sends and reads as the administrator */
   readonly request: <T>(request: KubeRequest) => Promise<KubeResponse<T>>;
 
+  readonly #lag = { sumMs: 0, count: 0 };
   #agent: Agent;
 
   /**
@@ -128,7 +131,7 @@ export class Exam implements AsyncDisposable {
       if (value !== undefined) return value;
       if (clock.now() > endMs && (clock.speed === 1 || this.#wall.now() > endRealMs)) return undefined;
       this.#throwIfEnded();
-      await this.#wall.sleep(LOOK_MS, this.signal);
+      await this.#sleep();
     }
   }
 
@@ -137,8 +140,21 @@ export class Exam implements AsyncDisposable {
     const { clock } = this.place;
     for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
       this.#throwIfEnded();
-      await this.#wall.sleep(LOOK_MS, this.signal);
+      await this.#sleep();
     }
+  }
+
+  async #sleep(): Promise<void> {
+    const fromMs = this.#wall.now();
+    await this.#wall.sleep(LOOK_MS, this.signal);
+    this.#lag.sumMs += Math.max(0, this.#wall.now() - fromMs - LOOK_MS);
+    this.#lag.count++;
+  }
+
+  /** By how much a busy machine delays each step of an agent, in ms of the cluster's clock: the examiner's own delays, several times. */
+  get noiseMs(): number {
+    const { sumMs, count } = this.#lag;
+    return (sumMs / Math.max(1, count)) * this.place.clock.speed * STEPS;
   }
 
   #throwIfEnded(): void {

@@ -63,18 +63,22 @@ export function gradeText(verdicts: readonly Verdict[], lastLines: readonly stri
   );
 }
 
-/** The verdicts after Ctrl-C. @param current the level that was examined: the rest of it has none @param known so far */
-export function interrupted(current: LevelPlan, known: readonly Verdict[]): readonly Verdict[] {
+/** The verdicts after Ctrl-C. @param begun the levels that were examined: the rest of them has none @param known so far */
+export function interrupted(begun: readonly LevelPlan[], known: readonly Verdict[]): readonly Verdict[] {
   const isKnown = (id: string) => known.some(({ requirement }) => requirement.id === id);
   const why = "not examined: the examination was interrupted";
-  const rest = current.requirements
-    .filter(({ id }) => !isKnown(id))
-    .map((requirement) => ({ level: current, requirement, outcome: "skipped", why, evidence: [] }) as const);
-  return [...known, ...rest];
+  return begun.flatMap((level) => {
+    const rest = level.requirements
+      .filter(({ id }) => !isKnown(id))
+      .map((requirement) => ({ level, requirement, outcome: "skipped", why, evidence: [] }) as const);
+    return [...known.filter((one) => one.level === level), ...rest];
+  });
 }
 
-/** Said before the start. @param seconds of real time */
-export function durationLine(seconds: number, speed: number): string {
+/** Said before the start. @param jobs levels at a time */
+export function durationLine(levels: readonly LevelPlan[], speed: number, jobs: number): string {
+  const all = levels.map((level) => level.seconds);
+  const seconds = Math.max(...all, Math.ceil(all.reduce((sum, one) => sum + one, 0) / jobs));
   const fast = Math.ceil(seconds / speed);
   return `This takes about ${seconds} s, or ${fast} s for an agent that reads KUBELAB_TIME, and longer for each requirement that fails.`;
 }

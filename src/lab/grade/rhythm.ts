@@ -8,6 +8,8 @@ const MIN_RENEWALS = 3;
 const LONG_MS = 5_000;
 /** A wait of 100 ms that is doubled makes so many attempts in 20 s: a series of no more harms nobody, however a slow agent waits. */
 const MAX_FEW = 8;
+/** So many attempts in a row are too many, however they are spaced. */
+const MAX_SERIES = 40;
 /** The later waits of a series are longer on average by this factor: jitter and a limit make it less than 2. */
 const MIN_GROWTH = 1.5;
 
@@ -19,19 +21,21 @@ interface Timed {
 /**
  * Whether a Lease is renewed every 10 s. One late renewal may be the machine's fault, so the usual gap has the narrower limits.
  * @param beforeMs when it was last renewed before them @param toMs until when they were watched @param speed of the clock
+ * @param noiseMs by which a busy machine may delay each step
  */
 export function renewalRhythm(
   beforeMs: number,
   renewals: readonly Timed[],
   toMs: number,
   speed: number,
+  noiseMs = 0,
 ): { readonly isSteady: boolean; readonly longestMs: number } {
   const times = [beforeMs, ...renewals.map(({ atMs }) => atMs)];
   const gaps = waitsBetween(times);
   const usualMs = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)] ?? 0;
   const longestMs = Math.max(...gaps, toMs - (times.at(-1) ?? toMs));
-  const isUsual = usualMs >= USUAL_GAP_MS.min && usualMs <= USUAL_GAP_MS.max + WORK_MS * speed;
-  const isSteady = isUsual && renewals.length >= MIN_RENEWALS && longestMs <= MAX_GAP_MS + MAX_WORK_MS * speed;
+  const isUsual = usualMs >= USUAL_GAP_MS.min && usualMs <= USUAL_GAP_MS.max + WORK_MS * speed + noiseMs;
+  const isSteady = isUsual && renewals.length >= MIN_RENEWALS && longestMs <= MAX_GAP_MS + MAX_WORK_MS * speed + noiseMs;
   return { isSteady, longestMs };
 }
 
@@ -42,12 +46,15 @@ export interface Series<T> {
   readonly late: number;
 }
 
-/** The first series of attempts whose waits do not grow; undefined if all do. @param attempts refused ones, the oldest first */
-export function hastySeries<T extends Timed>(attempts: readonly T[]): Series<T> | undefined {
+/**
+ * The first series of attempts whose waits do not grow, or that is too long; undefined if there is none.
+ * @param attempts refused ones, the oldest first @param noiseMs waits that are shorter say nothing on a busy machine
+ */
+export function hastySeries<T extends Timed>(attempts: readonly T[], noiseMs = 0): Series<T> | undefined {
   return seriesOf(attempts)
     .filter((series) => series.length > MAX_FEW)
     .map((series) => ({ series, ...halves(series) }))
-    .find(({ early, late }) => late < early * MIN_GROWTH);
+    .find(({ series, early, late }) => series.length > MAX_SERIES || (late > noiseMs && late < early * MIN_GROWTH));
 }
 
 function seriesOf<T extends Timed>(attempts: readonly T[]): readonly (readonly T[])[] {

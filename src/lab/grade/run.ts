@@ -1,3 +1,4 @@
+import { inParallel } from "../../util/async/concurrency.js";
 import { LabError } from "../../util/errors.js";
 import { pathFrom } from "../../util/os/paths.js";
 import type { Random } from "../../util/random.js";
@@ -18,6 +19,8 @@ export interface GradeOptions {
   readonly level: number | undefined;
   readonly kubeVersion: string;
   readonly speed: number;
+  /** levels that are examined at a time */
+  readonly jobs: number;
   readonly limits: AgentLimits;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -51,17 +54,20 @@ export async function gradeAgent(
   observer: GradeObserver,
   signal: AbortSignal,
 ): Promise<Grade> {
-  const verdicts: Verdict[] = [];
-  let lastLines: readonly string[] = [];
-  for (const level of await chosenLevels(options.level)) {
+  const levels = await chosenLevels(options.level);
+  const grades = new Map<Level, Grade>();
+  let isHopeless = false;
+  await inParallel(levels, options.jobs, async (level) => {
+    // An agent without a Node has none in the next level either.
+    if (isHopeless) return;
     observer.levelBegins(level);
     const done = await examineLevel(level, options, random, observer, signal);
-    verdicts.push(...done.verdicts);
-    if (done.verdicts.some(({ outcome }) => outcome === "failed")) ({ lastLines } = done);
-    // An agent without a Node has none in the next level either.
-    if (done.verdicts.every(({ outcome }) => outcome !== "passed")) break;
-  }
-  return { verdicts, lastLines };
+    grades.set(level, done);
+    isHopeless ||= done.verdicts.every(({ outcome }) => outcome !== "passed");
+  });
+  const done = levels.flatMap((level) => grades.get(level) ?? []);
+  const failed = done.findLast(({ verdicts }) => verdicts.some(({ outcome }) => outcome === "failed"));
+  return { verdicts: done.flatMap(({ verdicts }) => verdicts), lastLines: failed?.lastLines ?? [] };
 }
 
 async function examineLevel(

@@ -117,7 +117,7 @@ async function examineMinute(exam: Exam): Promise<void> {
   const window = { fromMs, toMs: exam.now };
   const renewed = renewals(exam, fromMs, window.toMs);
   const before = renewals(exam, exam.startMs, fromMs - 1).at(-1)?.atMs ?? fromMs;
-  const { isSteady, longestMs } = renewalRhythm(before, renewed, exam.now, exam.place.clock.speed);
+  const { isSteady, longestMs } = renewalRhythm(before, renewed, exam.now, exam.place.clock.speed, exam.noiseMs);
   const seen = `${counted(renewed.length, "renewal")} in ${WATCH_MS / 1000} s, at most ${secondsText(longestMs)} s apart`;
   const wanted = `${seen}; the kubelet renews every 10 s, which is 4 or 5`;
   exam.judge("lease-renewed", isSteady, isSteady ? seen : wanted, isSteady ? [] : exam.linesOf(renewed));
@@ -149,7 +149,7 @@ async function examineRefusal(exam: Exam): Promise<void> {
   const refused = refusals().filter(({ atMs }) => atMs <= toMs);
   const back = await exam.until(BACK_MS, () => renewals(exam, toMs, exam.now)[0]);
   const asked = `${counted(refused.length, "request")} for the Lease in ${REFUSED_MS / 1000} s of refusals`;
-  const hasty = hastySeries(refused);
+  const hasty = hastySeries(refused, exam.noiseMs);
   if (refused.length > MAX_REFUSED || hasty !== undefined) {
     const { series, early, late } = hasty ?? { series: refused, ...halves(refused) };
     const why = `${asked}, without a growing wait between them: on average ${secondsText(early)} s at first and ${secondsText(late)} s at last`;

@@ -166,8 +166,10 @@ async function examineStatic(exam: Exam): Promise<void> {
   const isNew = (pod: V1Pod) => isMirror(pod) && pod.metadata.uid !== first.metadata.uid;
   const second = await untilPod(exam, name, isNew, FILE_MS);
   const starts = startsOf(exam, name);
-  if (second === undefined) exam.judge("mirror-pod", false, `mirror pod ${name} did not come back after its deletion`);
-  else if (starts.length > 1) {
+  if (second === undefined) {
+    const lines = exam.linesOf(exam.requests({ resource: "pods", verb: "create delete" }));
+    exam.judge("mirror-pod", false, `mirror pod ${name} did not come back after its deletion`, lines);
+  } else if (starts.length > 1) {
     const why = "the container of the static pod was restarted because its mirror pod was deleted";
     exam.judge("mirror-pod", false, why, exam.changeLines(starts));
   } else exam.judge("mirror-pod", true, `mirror pod ${name} came back after its deletion; its container kept running`);

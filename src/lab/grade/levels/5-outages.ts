@@ -83,7 +83,7 @@ async function examineAway(exam: Exam): Promise<void> {
     : `the container of pod stays was not started again in ${AWAY_MS / 1000} s without an API server`;
   exam.judge("away-local", isLocal, local);
   const tried = exam.requests({ fromMs, toMs });
-  const hasty = hastyRequests(tried);
+  const hasty = hastyRequests(tried, exam.noiseMs);
   const isQuiet = tried.length <= MAX_AWAY_REQUESTS && hasty === undefined;
   const count = `${counted(tried.length, "request")} in ${AWAY_MS / 1000} s without an answer`;
   if (tried.length === 0) exam.judge("away-quiet", "skipped", "not examined: the agent sent no request meanwhile");
@@ -93,10 +93,10 @@ async function examineAway(exam: Exam): Promise<void> {
 }
 
 /** The first request that was repeated without a growing wait: its attempts. */
-function hastyRequests(tried: readonly SeenRequest[]): readonly SeenRequest[] | undefined {
+function hastyRequests(tried: readonly SeenRequest[], noiseMs: number): readonly SeenRequest[] | undefined {
   const keyOf = ({ verb, resource, subresource, name }: SeenRequest) => [verb, resource, subresource, name].join(" ");
   const keys = [...new Set(tried.map(keyOf))];
-  return keys.map((key) => hastySeries(tried.filter((one) => keyOf(one) === key))?.series).find(Boolean);
+  return keys.map((key) => hastySeries(tried.filter((one) => keyOf(one) === key), noiseMs)?.series).find(Boolean);
 }
 
 async function examineBack(exam: Exam, backMs: number): Promise<void> {
