@@ -37,7 +37,12 @@ export function addGradeCommand(command: Command, context: CliContext): void {
     .option("--junit <file>", "also write the verdicts as JUnit's XML", parsePath)
     .option("--kube-version <release>", "release of the API server", OLDEST_RELEASE)
     .option("--speed <factor>", "how fast time passes for an agent that reads KUBELAB_TIME", parseSpeed, 10)
-    .option("--jobs <number>", "examine this many levels at a time; the agent must then choose free ports", parseJobs, 1)
+    .option(
+      "--jobs <number>",
+      "examine this many levels at a time; the agent must then choose free ports",
+      parseJobs,
+      1,
+    )
     .option("--memory <MB>", "end an agent that uses more memory", parseMemory, 512)
     .action((agent: readonly string[], flags: GradeFlags) => runGrade(context, agent, flags));
   addExamples(

@@ -35,7 +35,8 @@ export function renewalRhythm(
   const usualMs = gaps.toSorted((one, other) => one - other)[Math.floor(gaps.length / 2)] ?? 0;
   const longestMs = Math.max(...gaps, toMs - (times.at(-1) ?? toMs));
   const isUsual = usualMs >= USUAL_GAP_MS.min && usualMs <= USUAL_GAP_MS.max + WORK_MS * speed + noiseMs;
-  const isSteady = isUsual && renewals.length >= MIN_RENEWALS && longestMs <= MAX_GAP_MS + MAX_WORK_MS * speed + noiseMs;
+  const isSteady =
+    isUsual && renewals.length >= MIN_RENEWALS && longestMs <= MAX_GAP_MS + MAX_WORK_MS * speed + noiseMs;
   return { isSteady, longestMs };
 }
 

@@ -33,7 +33,10 @@ describe("renewals are steady if they come every 10 s", () => {
 
   test("a busy machine may delay each renewal by its noise", () => {
     const late = at([3, 16, 29, 42]);
-    expect([0, 3_000].map((noiseMs) => renewalRhythm(-10_000, late, 45_000, 1, noiseMs).isSteady)).toEqual([false, true]);
+    expect([0, 3_000].map((noiseMs) => renewalRhythm(-10_000, late, 45_000, 1, noiseMs).isSteady)).toEqual([
+      false,
+      true,
+    ]);
   });
 
   test("the longest gap reaches to the end of the watch", () => {
@@ -69,7 +72,11 @@ describe("attempts are hasty if their waits do not grow", () => {
   test("waits within the noise of a busy machine say nothing, but many attempts do", () => {
     const waits = [0.4, 0.6, 0.5, 0.7, 0.3, 0.5, 0.6, 0.4, 0.5];
     const isHasty = (attempts: readonly { readonly atMs: number }[]) => hastySeries(attempts, 1_000) !== undefined;
-    expect([isHasty(spaced(waits)), isHasty(spaced(every(0.3, 41))), isHasty(spaced(every(2, 9)))]).toEqual([false, true, true]);
+    expect([isHasty(spaced(waits)), isHasty(spaced(every(0.3, 41))), isHasty(spaced(every(2, 9)))]).toEqual([
+      false,
+      true,
+      true,
+    ]);
     expect(hastySeries(spaced(waits))).toBeDefined();
   });
 

@@ -11,7 +11,9 @@ const HOST = "127.0.0.1";
 /** Creates the pods whose probes go to the examiner. */
 export async function createProbed(exam: Exam, { httpPort, tcpPort }: ProbeTarget): Promise<void> {
   const httpGet = { host: HOST, port: httpPort, path: PATH, httpHeaders: [HEADER] };
-  await createPod(exam, "calls", { livenessProbe: { httpGet, periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 2 } });
+  await createPod(exam, "calls", {
+    livenessProbe: { httpGet, periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 2 },
+  });
   const tcpSocket = { host: HOST, port: tcpPort };
   await createPod(exam, "dials", { readinessProbe: { tcpSocket, periodSeconds: 1, timeoutSeconds: 10 } });
 }

@@ -21,12 +21,15 @@ const AWAY_MS = 30_000;
 const BACK_MS = 45_000;
 /** The kubelet has about ten watches, each of which tries again after 1 to 30 s, and a Lease. */
 const MAX_AWAY_REQUESTS = 300;
+const MIN_WAIT_MS = 800;
 /** The kubelet takes a runtime for down after 30 s of failed calls, and writes its status every 10 s. */
 const NOT_READY_MS = 75_000;
 const STORAGE_LIMIT = "10Mi";
 const FILL_BYTES = 50 * 2 ** 20;
 /** The kubelet looks every 10 s, at statistics that are up to 10 s old. */
 const EVICTION_MS = 60_000;
+/** The kubelet reports an eviction before the container has ended. */
+const ENDED_MS = 15_000;
 const ADOPT_MS = 20_000;
 
 /** Level 5: what fails around the agent, and that it comes back. */
@@ -92,11 +95,12 @@ async function examineAway(exam: Exam): Promise<void> {
   await examineBack(exam, toMs);
 }
 
-/** The first request that was repeated without a growing wait: its attempts. */
+/** The first request that was repeated hastily: its attempts. client-go repeats a read whose connection broke every second. */
 function hastyRequests(tried: readonly SeenRequest[], noiseMs: number): readonly SeenRequest[] | undefined {
   const keyOf = ({ verb, resource, subresource, name }: SeenRequest) => [verb, resource, subresource, name].join(" ");
   const keys = [...new Set(tried.map(keyOf))];
-  return keys.map((key) => hastySeries(tried.filter((one) => keyOf(one) === key), noiseMs)?.series).find(Boolean);
+  const all = keys.map((key) => tried.filter((one) => keyOf(one) === key)).map((own) => hastySeries(own, noiseMs));
+  return all.find((one) => one !== undefined && one.late < MIN_WAIT_MS)?.series;
 }
 
 async function examineBack(exam: Exam, backMs: number): Promise<void> {
@@ -156,8 +160,9 @@ async function examineDisk(exam: Exam): Promise<void> {
   await exam.place.runtime.control.loadContainer(container.id, { fillBytes: FILL_BYTES });
   const evicted = await untilPod(exam, "fills", ({ status }) => status?.reason === "Evicted", EVICTION_MS);
   const pod = evicted ?? (await readPod(exam, "fills"));
-  const ended = exam.changesOf("default/fills", "main").some(({ from }) => from === "running");
-  const isFine = evicted?.status?.phase === "Failed" && ended;
+  const isEnded = () => exam.changesOf("default/fills", "main").find(({ from }) => from === "running");
+  const ended = evicted && (await exam.until(ENDED_MS, isEnded));
+  const isFine = evicted?.status?.phase === "Failed" && ended !== undefined;
   const why = `pod fills, limit ${STORAGE_LIMIT}, writes 50 MiB: ${podText(pod)}, reason ${pod?.status?.reason ?? "not reported"}`;
   exam.judge("storage-limit", isFine, why);
 }
