@@ -19,6 +19,8 @@ const PARTS = [
   '\\"token\\": \\"',
   "\ntoken: x",
   "\n  - ",
+  "token: |\n ",
+  "\n token: >\n",
   "token\t",
   "****token=",
   "-----BEGIN PRIVATE KEY-----",

@@ -53,6 +53,11 @@ const texts = [
     "a: b\n  db-password: my s3cr3t\n- token: 'x'",
     "a: b\n  db-password: ****\n- token: '****'",
   ],
+  [
+    "a block of YAML, too",
+    "a:\n  db-password: |-\n    my\n\n    s3cr3t\n  user: me\n- token: >\n  x y\nz: |\n  plain",
+    "a:\n  db-password: |-\n    ****\n\n  user: me\n- token: >\n  ****\nz: |\n  plain",
+  ],
   ["a line of properties, too", "db.password = s3cr3t x\nuser=me", "db.password = ****\nuser=me"],
   ["a string of JSON, too", '{"dbPassword": "a\\"b c", "user":"me"}', '{"dbPassword": "****", "user":"me"}'],
   ["also within a string", '"{\\"token\\":\\"a\'b\\",\\"x\\":1}"', '"{\\"token\\":\\"****\\",\\"x\\":1}"'],

@@ -45,6 +45,13 @@ const LINE = new RegExp(
   `((?:^|\n)[ \t]*(?:- )?["']?[\\w.-]*${SECRET_NAME_ENDING}["']?[ \t]*[:=][ \t]*)([^\\s{[|>&*][^\\n]*)`,
   "gi",
 );
+/** The head of a block of YAML: `db-password: |`. Its lines follow, with more spaces. */
+const BLOCK = new RegExp(
+  `^([ \t]*)(?:- )?["']?[\\w.-]*${SECRET_NAME_ENDING}["']?[ \t]*:[ \t]*[|>][-+\\d]*[ \t]*\r?$`,
+  "i",
+);
+const BLOCK_SIGN = /:[ \t]*[|>]/;
+const INDENT = /^[ \t]*/;
 const NO_SECRET = /^["']?(?:true|false|null|~)\b|\*{4}/;
 /** A shorter word after a flag is prose. */
 const MIN_FLAG_VALUE = 8;
@@ -74,7 +81,28 @@ export function redactText(text: string): string {
     const quote = /^["']/.exec(value)?.[0] ?? "";
     return NO_SECRET.test(value) ? line : `${name}${quote}${MASK}${quote}`;
   });
-  return maskValues(maskValues(lines, ASSIGNMENT, 1), FLAG, MIN_FLAG_VALUE, isFlag);
+  return maskValues(maskValues(maskBlocks(lines), ASSIGNMENT, 1), FLAG, MIN_FLAG_VALUE, isFlag);
+}
+
+/** Masks the lines of each block of YAML with a secret name. */
+function maskBlocks(text: string): string {
+  if (!BLOCK_SIGN.test(text)) return text;
+  const out: string[] = [];
+  let block: { readonly depth: number; isMasked: boolean } | undefined;
+  for (const line of text.split("\n")) {
+    const indent = INDENT.exec(line)?.[0] ?? "";
+    const isBlank = line.trim() === "";
+    if (block !== undefined && (isBlank || indent.length > block.depth)) {
+      if (isBlank) out.push(line);
+      else if (!block.isMasked) out.push(indent + MASK);
+      block.isMasked ||= !isBlank;
+      continue;
+    }
+    const head = BLOCK.exec(line);
+    block = head === null ? undefined : { depth: head[1]?.length ?? 0, isMasked: false };
+    out.push(line);
+  }
+  return out.join("\n");
 }
 
 /** Masks the strings that follow secret names in JSON, up to their ends. */

@@ -106,10 +106,25 @@ test("nginx: a worker of its own user, which returns when it ends", async () => 
 });
 
 test("nginx -s reload reads its files again; -t is refused", async () => {
-  const { container, sh } = await nginx();
+  const { container, sh, errors } = await nginx();
   const file = "/etc/nginx/conf.d/default.conf";
+  const workerBefore = await sh("pgrep -f 'worker process'");
   await sh(`echo 'server { listen 80; listen 8080; return 200 "new"; }' > ${file}; nginx -s reload`);
   await lab.settle();
+  assert.notEqual(await sh("pgrep -f 'worker process'"), workerBefore);
+  const lines = errors()
+    .split("\n")
+    .map((line) => line.replace(/^.*?#\d+: /, "").replace(/\d+$/, "N"));
+  assert.deepEqual(
+    lines.slice(-6, -1).map((line) => line.replace(/process \d+/, "process N")),
+    [
+      "signal 1 (SIGHUP) received, reconfiguring",
+      "reconfiguring",
+      "start worker processes",
+      "start worker process N",
+      "worker process N exited with code N",
+    ],
+  );
   assert.equal(await sh("wget -qO- localhost:80; wget -qO- localhost:8080"), "newnew");
   assert.equal(
     await sh("nginx -v; nginx -t"),

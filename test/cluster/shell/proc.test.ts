@@ -261,6 +261,10 @@ const LIMITED = {
 const KERNEL: readonly (readonly [script: string, want: string])[] = [
   ["cat /proc/self/cgroup", "0::/\n"],
   ["cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu.weight", "67108864\n50000 100000\n20\n"],
+  [
+    "ls /sys/class/net; cat /sys/class/net/eth0/mtu /sys/class/net/lo/operstate; ifconfig eth0 | grep -qi $(cat /sys/class/net/eth0/address) && echo same",
+    "eth0\nlo\n1500\nunknown\nsame\n",
+  ],
   ["cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/cpuset.cpus.effective", "1024\n0-99\n"],
   ["grep ^usage /sys/fs/cgroup/cpu.stat | cut -c1-13", "usage_usec 20\n"],
   ["echo 1 > /sys/fs/cgroup/memory.max", "sh: can't create /sys/fs/cgroup/memory.max: Read-only file system\n"],

@@ -42,6 +42,7 @@ function startState(self: Self): ShellState {
   for (const [name, value] of Object.entries(self.env)) state.set(name, value, { isExported: true });
   state.name = self.argv[0] ?? "sh";
   state.isBash = /(^|\/)bash$/.test(state.name);
+  if (state.isBash) state.set("BASH_VERSION", "5.2.15(1)-release");
   state.shellPid = self.pid;
   state.cwd = self.cwd;
   state.umask = self.umask;

@@ -29,6 +29,12 @@ function isLoopbackIp(ip: string): boolean {
   return ip.startsWith("127.") || ip === "::1";
 }
 
+/** The address that the bridge plugin of CNI derives from the IP. Mirrors hwaddr.GenerateHardwareAddr4. */
+export function hardwareAddress(ip: string): string {
+  const bytes = ip.split(".").map((part) => Number(part).toString(16).padStart(2, "0"));
+  return ["0a", "58", ...bytes].join(":");
+}
+
 /** The network of a pod, or of the node itself: its address, its listeners and its way to others. */
 export class NetworkNamespace {
   readonly ports = new Ports();

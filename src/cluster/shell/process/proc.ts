@@ -1,6 +1,7 @@
 import { release } from "node:os";
 import type { DirectoryNode, FsNode } from "../fs/nodes.js";
 import { fixedFolder, virtualFile, virtualFolder, virtualLink } from "../fs/virtual-nodes.js";
+import { hardwareAddress } from "./network-namespace.js";
 import { processFolder, type SeenMachine } from "./proc-process.js";
 import type { Machine } from "./process.js";
 
@@ -50,7 +51,7 @@ export function procTree(machine: SeenMachine): DirectoryNode {
   );
 }
 
-/** /sys of a container: its cgroup. Differs: without devices and the kernel's modules. */
+/** /sys of a container: its cgroup and its network. Differs: without devices and the kernel's modules. */
 export function sysTree(machine: Machine): DirectoryNode {
   const nowMs = machine.clock.now();
   const { cgroup } = machine;
@@ -58,7 +59,24 @@ export function sysTree(machine: Machine): DirectoryNode {
     return Object.hasOwn(cgroup, name) ? virtualFile(nowMs, `${cgroup[name]?.() ?? ""}\n`) : undefined;
   };
   const folder = () => virtualFolder(nowMs, () => Object.keys(cgroup), file);
-  return fixedFolder(nowMs, { fs: () => fixedFolder(nowMs, { cgroup: folder }) });
+  const net = () => fixedFolder(nowMs, networkFolders(machine, nowMs));
+  return fixedFolder(nowMs, {
+    class: () => fixedFolder(nowMs, { net }),
+    fs: () => fixedFolder(nowMs, { cgroup: folder }),
+  });
+}
+
+function networkFolders({ network: { ip } }: Machine, nowMs: number): Readonly<Record<string, () => FsNode>> {
+  const folder = (files: Readonly<Record<string, string>>) => () => {
+    const nodes = Object.entries(files).map(([name, text]) => [name, () => virtualFile(nowMs, `${text}\n`)] as const);
+    return fixedFolder(nowMs, Object.fromEntries(nodes));
+  };
+  const lo = folder({ address: "00:00:00:00:00:00", carrier: "1", mtu: "65536", operstate: "unknown", type: "772" });
+  if (ip === undefined) return { lo };
+  return {
+    eth0: folder({ address: hardwareAddress(ip), carrier: "1", mtu: "1500", operstate: "up", type: "1" }),
+    lo,
+  };
 }
 
 function cpuInfo({ node }: SeenMachine): string {

@@ -1,4 +1,5 @@
 import { baseName } from "../../fs/paths.js";
+import { hardwareAddress } from "../../process/network-namespace.js";
 import { ANY, type SocketAddress } from "../../process/ports.js";
 import type { Self } from "../../process/process.js";
 import { isProcess } from "../../process/process-table.js";
@@ -26,7 +27,7 @@ function interfacesOf({ machine }: Self): readonly Interface[] {
   const { ip } = machine.network;
   if (ip === undefined) return [{ name: "lo", ip: "127.0.0.1", lines: lo }];
   const eth0 = [
-    `eth0      Link encap:Ethernet  HWaddr ${hardwareAddress(ip)}  `,
+    `eth0      Link encap:Ethernet  HWaddr ${hardwareAddress(ip).toUpperCase()}  `,
     `          inet addr:${ip}  Bcast:${inSubnet(ip, 255)}  Mask:${MASK}`,
     "          UP BROADCAST RUNNING MULTICAST  MTU:1500  Metric:1",
   ];
@@ -34,12 +35,6 @@ function interfacesOf({ machine }: Self): readonly Interface[] {
     { name: "eth0", ip, lines: eth0 },
     { name: "lo", ip: "127.0.0.1", lines: lo },
   ];
-}
-
-/** The address that the bridge plugin of CNI derives from the IP. Mirrors hwaddr.GenerateHardwareAddr4. */
-function hardwareAddress(ip: string): string {
-  const bytes = ip.split(".").map((part) => Number(part).toString(16).padStart(2, "0").toUpperCase());
-  return ["0A", "58", ...bytes].join(":");
 }
 
 /** The address of the same subnet with this last number. */

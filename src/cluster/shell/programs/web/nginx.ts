@@ -4,7 +4,7 @@ import { FsError } from "../../fs/fs-error.js";
 import { bindErrorText, listenTcp } from "../../net/listen.js";
 import { accountOf } from "../../process/accounts.js";
 import type { Listener } from "../../process/ports.js";
-import type { ProcessUser, Self } from "../../process/process.js";
+import type { Process, ProcessUser, Self } from "../../process/process.js";
 import { sendSignal } from "../../process/process-table.js";
 import { SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM } from "../../process/signals.js";
 import { fail, print, warn } from "../console.js";
@@ -52,17 +52,25 @@ export async function nginx(self: Self): Promise<number> {
   const pidProblem = writePid(self, pidFile);
   if (pidProblem !== undefined) return fail(self, pidProblem);
   await notice(self, "start worker processes");
-  keepWorker(self, account).catch(() => {}); // the process has ended
+  const workers: Workers = { current: undefined };
+  keepWorker(self, account, workers).catch(() => {}); // the process has ended
   self.onSignal(SIGHUP, () => {
     site = readSite(self);
     const problem = openSockets(self, site, listens, server.listener);
-    const lines = problem === undefined ? notice(self, "signal 1 received, reconfiguring") : fail(self, problem);
+    const lines = problem === undefined ? reload(self, account, workers) : fail(self, problem);
     lines.catch(() => {}); // the process has ended
   });
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
-  await notice(self, `signal ${signal} received, ${signal === SIGQUIT ? "gracefully shutting down" : "exiting"}`);
+  const signalName = SIGNAL_NAMES.get(signal) ?? "";
+  await notice(self, `signal ${signal} (${signalName}) received, ${signal === SIGQUIT ? "shutting down" : "exiting"}`);
   return 0;
 }
+
+const SIGNAL_NAMES = new Map<number, string>([
+  [SIGTERM, "SIGTERM"],
+  [SIGINT, "SIGINT"],
+  [SIGQUIT, "SIGQUIT"],
+]);
 
 /** Opens the sockets that `listens` lacks. Differs: a reload closes none. @returns the problem of one */
 function openSockets(self: Self, { sockets }: Site, listens: Set<string>, listener: Listener): string | undefined {
@@ -96,18 +104,37 @@ function makeCaches({ machine: { fs }, umask }: Self, uid: number | undefined): 
   return undefined;
 }
 
-/** Starts the worker as its own user, and again when it ends. Differs: the master serves, and there is one worker. */
-async function keepWorker(self: Self, account: ProcessUser | undefined): Promise<void> {
+interface Workers {
+  current: Process | undefined;
+}
+
+/** Starts a worker for the new configuration, and ends the one before it. */
+async function reload(self: Self, account: ProcessUser | undefined, workers: Workers): Promise<void> {
+  for (const text of ["signal 1 (SIGHUP) received, reconfiguring", "reconfiguring", "start worker processes"])
+    await notice(self, text);
+  const before = workers.current;
+  const kept = keepWorker(self, account, workers);
+  before?.kill(SIGQUIT);
+  await kept;
+}
+
+/**
+ * Starts the worker as its own user, and again when it ends, until a reload replaces it.
+ * Differs: the master serves, and there is one worker.
+ */
+async function keepWorker(self: Self, account: ProcessUser | undefined, workers: Workers): Promise<void> {
   const { machine, signal, pid, env, cwd, stdin, stdout, stderr } = self;
   const owner = account === undefined ? machine : machine.asUser(account);
   const options = { argv: [WORKER], env, cwd, stdin, stdout, stderr, parentPid: pid };
   for (;;) {
     const worker = owner.fork(work, options);
+    workers.current = worker;
     using _ = onAbort(signal, () => worker.kill(SIGKILL));
     await notice(self, `start worker process ${worker.pid}`);
     const status = await worker.exited;
     const how = status.kind === "signaled" ? `exited on signal ${status.signal}` : `exited with code ${status.code}`;
     await notice(self, `worker process ${worker.pid} ${how}`, status.kind === "signaled" ? "alert" : "notice");
+    if (workers.current !== worker) return;
     await machine.clock.sleep(RESPAWN_MS, signal);
   }
 }
