@@ -66,6 +66,11 @@ const ENDS: readonly (readonly [image: string, args: readonly string[], state: s
   ["openjdk", [], "exited (0, Completed)"],
   ["julia", [], "exited (0, Completed)"],
   ["python", ["python", "app.py"], "running"],
+  ["python", ["sh", "-c", "python app.py; true"], "running"],
+  ["python", ["python3", "-c", "print(1)"], "exited (127, Error)"],
+  ["perl", ["perl", "-e", "exit 3"], "exited (127, Error)"],
+  ["node", ["node", "--version"], "exited (127, Error)"],
+  ["node", ["node", "-r", "dotenv/config", "app.js"], "running"],
   ["registry.k8s.io/kubectl:v1.28.0", ["get", "pods"], "exited (1, Error)"],
 ];
 for (const [image, args, want] of ENDS) {
@@ -89,6 +94,15 @@ async function nginx(security: object = {}) {
   return { container, errors, sh };
 }
 const OWN_PIDS = { namespaceOptions: { pid: 1 } };
+
+test("an interpreter that an exec starts ends with an error", async () => {
+  add("python");
+  const container = lab.run({ image: { image: "python" }, args: ["python", "app.py"] });
+  for (const script of ["python3 app.py", "sh -c 'python3 app.py; exit $?'"]) {
+    const { exitCode, stderr } = await lab.sh(script, container);
+    assert.deepEqual([exitCode, stderr.toString()], [127, "python3: kubelab has no python3, and cannot run this\n"]);
+  }
+});
 
 test("nginx: a worker of its own user, which returns when it ends", async () => {
   const { container, errors, sh } = await nginx();

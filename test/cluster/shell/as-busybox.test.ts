@@ -75,6 +75,14 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "KILL\n15\n 1) HUP\n 2) INT\n29) POLL\n30) PWR\n31) SYS\nkillall: you need to specify whom to kill\nkillall: nope: no process killed\nkillall: bad signal name 'Q'\nkill: you need to specify whom to kill\nkill: bad signal name 'x'\nsh: invalid number 'x'\nsh: bad signal name 'QQ'\nsh: can't kill pid 9999: No such process\n",
   ],
   [
+    "printf \"a\\nb\\n\" | while read x; do echo $x $(grep -c root /etc/passwd); done; echo y | awk 'BEGIN{print 1}'",
+    "a 1\nb 1\n1\n",
+  ],
+  [
+    "printf 'a\\nb\\n' > l; while read x; do sed -n 1p l; sort l; cut -c1 l; awk '{print $1}' l; grep -m1 a l; awk -F: -v x=1 '{print x}' l; rev l; done < l",
+    "a\na\nb\na\nb\na\nb\na\n1\n1\na\nb\n".repeat(2),
+  ],
+  [
     "cat .; tail .; md5sum .; sh nope; echo $?; ulimit -s; ulimit -a | sed -n '/open files/p'; stat -c %a /etc/shadow",
     "cat: read error: Is a directory\ntail: read error: Is a directory\ntail: no files\nmd5sum: can't read '.': Is a directory\nsh: can't open 'nope': No such file or directory\n2\n8192\nopen files                      (-n) 1048576\n600\n",
   ],

@@ -34,14 +34,18 @@ export function streamPath(
   return `/${verb}/${podPath(pod)}/${container}${encodeQuery(parameters)}`;
 }
 
-/** `/portForward/<namespace>/<pod>?port=80,443`: only WebSocket clients name ports here. @throws StatusError 400 */
+const MAX_PORT = 65_535;
+
+/**
+ * `/portForward/<namespace>/<pod>?port=80,443`: only WebSocket clients name ports here.
+ * Mirrors k8s.io/apimachinery/pkg/apis/meta/v1/conversion.go (Convert_Slice_string_To_Slice_int32). @throws StatusError 400
+ */
 export function portForwardPath(pod: KubeObject, query: URLSearchParams): string {
-  const ports = query.getAll("ports").filter((one) => one !== "");
+  const ports = query.getAll("ports").flatMap((one) => one.split(","));
   for (const port of ports) {
-    const quoted = JSON.stringify(port);
-    if (!/^[+-]?\d+$/.test(port)) throw badRequest(`strconv.ParseInt: parsing ${quoted}: invalid syntax`);
-    if (Math.abs(Number(port)) > 2 ** 31 - 1)
-      throw badRequest(`strconv.ParseInt: parsing ${quoted}: value out of range`);
+    const problem = !/^\d+$/.test(port) ? "invalid syntax" : Number(port) > MAX_PORT ? "value out of range" : undefined;
+    if (problem === undefined) continue;
+    throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(port)}: ${problem}`);
   }
   const list = ports.map((port) => String(Number(port))).join(",");
   return `/portForward/${podPath(pod)}${encodeQuery(list === "" ? [] : [["port", list]])}`;

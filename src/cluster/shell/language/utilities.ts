@@ -6,6 +6,7 @@ import { readAll } from "../streams.js";
 import { usageOf } from "../synopses.js";
 import { awkWithProgram, utilityArguments } from "../utility/arguments.js";
 import { busyboxErrors, busyboxRefusal, numberProblem } from "../utility/error-words.js";
+import { readsInput } from "../utility/input.js";
 import type { RemoteMethod, UtilityCommand, UtilityResult } from "../utility/messages.js";
 import { UtilityPool } from "../utility/utility-pool.js";
 import { UtilityOutOfMemoryError } from "../utility/utility-process.js";
@@ -16,7 +17,8 @@ const DIFF_HEAD = /^=+\n--- (.*)\t\n\+\+\+ (.*)\t\n/;
 const DIFF_ONE = /(?<=^@@ [-+,\d ]{1,64}),1(?= )/gm;
 
 /**
- * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write.
+ * Runs a command of just-bash: `grep`, `sed`, `awk`, `sort`, ... They read all of their input before they write, and none
+ * if they have files.
  * Differs: in an endless pipeline they write nothing, because they wait for the end of input.
  */
 export async function runUtility(self: Self): Promise<number> {
@@ -29,7 +31,7 @@ export async function runUtility(self: Self): Promise<number> {
     return usageOf(name)?.code ?? 1;
   }
   if (name === "sed") keepBackups(self, given);
-  let input: Buffer = await readAll(self.stdin, self.signal, self);
+  let input: Buffer = readsInput(name, given) ? await readAll(self.stdin, self.signal, self) : Buffer.alloc(0);
   let program = "";
   try {
     if (name === "awk")

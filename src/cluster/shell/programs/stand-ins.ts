@@ -21,9 +21,22 @@ export async function component(self: Self): Promise<number> {
   return 0;
 }
 
-/** Stands for a program that kubelab does not have, such as an image's own: reports that it runs, and ends on a signal. */
+const INTERPRETERS = /^(python|perl|node|ruby|php|java|julia|lua)[\d.]*$/;
+/** Arguments of work that ends: a script of one line, and a version. */
+const ENDING = /^(-c|-e|-v|-V|-version|--eval|--version|--help)$/;
+const NOT_FOUND = 127;
+
+/**
+ * Stands for a program that kubelab does not have, such as an image's own: reports that it runs, and ends on a signal. What a
+ * client runs in a container, and what an interpreter does in one line, would end by itself: it fails instead.
+ */
 export async function app(self: Self): Promise<number> {
-  const [path = ""] = self.argv;
+  const [path = "", ...args] = self.argv;
+  const name = baseName(path);
+  if (!isOfContainer(self) || (INTERPRETERS.test(name) && ENDING.test(args[0] ?? ""))) {
+    await complain(self, `kubelab has no ${name}, and cannot run this`);
+    return NOT_FOUND;
+  }
   const text =
     path === "/image-program"
       ? `${self.env["KUBELAB_IMAGE"] ?? "app"} started as process ${self.pid} on ${self.machine.uts.hostname}`
@@ -32,6 +45,14 @@ export async function app(self: Self): Promise<number> {
   const signal = await untilSignal(self, SIGTERM, SIGINT);
   await print(self, `got signal ${signal}, ending\n`);
   return 0;
+}
+
+/** Whether a process comes from the container's own command, not from an exec. */
+function isOfContainer({ machine: { own }, pid }: Self): boolean {
+  const [first] = own;
+  const find = (wanted: number) => [...own].find((one) => one.pid === wanted);
+  for (let one = find(pid); one !== undefined; one = find(one.parentPid)) if (one === first) return true;
+  return false;
 }
 
 /**

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, test } from "vitest";
 import { WebSocket } from "ws";
+import { portForwardPath } from "../../../../src/cluster/apiserver/proxy/pod-locations.js";
 import { deferred } from "../../../staging/streaming/support/upgrade-server.js";
 import { settle } from "../../../support/fake-clock.js";
 import { makeAuthority } from "../../../support/https-server.js";
@@ -57,6 +58,24 @@ const bad = [
   ["?tailLines=x", 'strconv.ParseInt: parsing "x": invalid syntax'],
   ["?sinceTime=yesterday", 'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse it'],
 ] as const;
+for (const [ports, problem] of [
+  ["80,x", '"x": invalid syntax'],
+  ["", '"": invalid syntax'],
+  ["-1", '"-1": invalid syntax'],
+  ["65536", '"65536": value out of range'],
+] as const) {
+  test(`a port-forward to the ports ${JSON.stringify(ports)} is refused`, () => {
+    const message = `cannot convert to []int32: strconv.ParseUint: parsing ${problem}`;
+    const query = new URLSearchParams({ ports });
+    assert.throws(
+      () => portForwardPath({ apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "default" } }, query),
+      {
+        code: 400,
+        message,
+      },
+    );
+  });
+}
 for (const [query, message] of bad) {
   test(`log${query} is refused before a kubelet is asked`, async () => {
     await using lab = await ProxyLab.open();

@@ -19,6 +19,7 @@ const locations = [
   ["attach?stdout=1&stdin=1", "/attach/default/p/c?input=1&output=1"],
   ["portforward", "/portForward/default/p"],
   ["portforward?ports=8080&ports=9", "/portForward/default/p?port=8080%2C9"],
+  ["portforward?ports=8080,443&ports=9", "/portForward/default/p?port=8080%2C443%2C9"],
 ] as const;
 for (const [asked, wanted] of locations) {
   for (const method of ["GET", "POST"]) {
