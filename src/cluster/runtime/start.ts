@@ -164,9 +164,10 @@ export function createRuntime(options: Omit<RuntimeOptions, "listen" | "rootDir"
   for (const image of options.images ?? []) core.images.add(parseReference(image));
   const containers = new Containers(core);
   const sandboxes = new Sandboxes(core, containers);
-  const faults = new Faults(clock, (isReadonly) => {
+  const onDisk = (isReadonly: boolean) => {
     core.disk.isReadonly = isReadonly;
-  });
+  };
+  const faults = new Faults(clock, { onDisk });
   const streams = new Streams(core, containers, options.streamingAddress ?? DEFAULT_STREAMING_ADDRESS);
   const calls = runtimeCalls({ core, sandboxes, containers, streams, version: options.version ?? "0.1.0" });
   return {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { TraceSink } from "../../trace/trace.js";
+import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { SeededRandom } from "../../util/seeded-random.js";
 import { wrap } from "../../util/text/text-width.js";
@@ -17,6 +18,8 @@ const NAME_COLUMNS = 31;
 interface RunFlags {
   readonly seed?: number;
   readonly junit?: true;
+  readonly cri?: string;
+  readonly yes?: true;
   readonly trace?: string;
   readonly json?: true;
 }
@@ -30,9 +33,16 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
     .argument("<scenario>", "the name of a ready one, or a YAML file; docs/chaos.md has the format")
     .option("--seed <number>", "of names, IDs and jitter of the cluster; default: the file's, or 1", parseSeed)
     .option("--junit", "the verdict as JUnit's XML")
+    .option("--cri <endpoint>", "play on this real container runtime, through a proxy with the faults, in real time")
+    .option("-y, --yes", "do not ask before the pods of a real runtime are ended")
     .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
     .action((word: string, flags: RunFlags) => runNamed(context, word, flags));
-  addExamples(run, "kubelab chaos run node-partition", "kubelab chaos run my.yaml --seed 7 --junit > result.xml");
+  addExamples(
+    run,
+    "kubelab chaos run node-partition",
+    "kubelab chaos run my.yaml --seed 7 --junit > result.xml",
+    "kubelab chaos run my.yaml --yes --cri unix:///run/containerd/containerd.sock",
+  );
   addExploreCommand(chaos, context);
   addPlainOptions(
     chaos
@@ -51,7 +61,7 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
 async function runNamed(
   context: CliContext,
   word: string,
-  { seed: given, junit, json, trace }: RunFlags,
+  { seed: given, junit, json, trace, cri, yes }: RunFlags,
 ): Promise<void> {
   if (junit === true && json === true) {
     throw new LabError("USAGE", "--json and --junit exclude each other", "Give one of them.");
@@ -63,18 +73,27 @@ async function runNamed(
   ]);
   const scenario = await openScenario(word, context.cwd);
   const seed = given ?? scenario.seed ?? 1;
-  using _line = context.progress(`running ${word}`);
-  const deps = { context, random: new SeededRandom(seed) };
+  if (cri !== undefined) await agreeTo(context, cri, yes);
+  using _line = context.progress(cri === undefined ? `running ${word}` : `running ${word} in real time on ${cri}`);
+  const deps = { context, random: new SeededRandom(seed), ...(cri === undefined ? {} : { real: { cri } }) };
   const judgements = await withTrace(context, trace, (sink) =>
     runScenario(sink === undefined ? deps : { ...deps, onFact: (fact) => sink.write(fact) }, scenario),
   );
   const holds = judgements.every((one) => one.holds);
-  const heading = `${scenario.title} (seed ${seed}): ${holds ? "every expectation holds" : "an expectation fails"}`;
+  const where = cri === undefined ? "" : `, in real time on ${cri}`;
+  const heading = `${scenario.title} (seed ${seed}${where}): ${holds ? "every expectation holds" : "an expectation fails"}`;
   context.print({
     text: junit === true ? verdictXml(heading, judgements) : [heading, ...judgements.map(judgementText)].join("\n"),
-    json: { title: scenario.title, seed, holds, judgements },
+    json: { title: scenario.title, seed, ...defined({ cri }), holds, judgements },
   });
   if (!holds) context.exitWith(1);
+}
+
+/** @throws LabError DECLINED */
+async function agreeTo(context: CliContext, cri: string, yes: true | undefined): Promise<void> {
+  const question = `A kubelet will work with ${cri}, through a proxy that breaks its calls: it ends all other pods there. Continue?`;
+  if (await context.confirm(question, { ...defined({ yes }), flag: "--yes" })) return;
+  throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
 }
 
 /** @param path of the trace's file, if one is wanted @throws LabError USAGE for an unknown format, BAD_FILE */

@@ -9,6 +9,8 @@ import type { InjectionArguments } from "../labs/environment/environment.js";
 import { inject } from "../labs/environment/injections.js";
 import { FAULTS } from "./faults.js";
 import type { Guard } from "./guard.js";
+import { checkForReal } from "./real/check.js";
+import { RealTime } from "./real/real-time.js";
 import type { Scenario } from "./scenario.js";
 import { openStage, type RunDeps, type Stage } from "./stage.js";
 import { type Judgement, judge, Watch } from "./verdict.js";
@@ -29,7 +31,7 @@ interface RunOptions {
 }
 
 /**
- * Runs a scenario on a cluster of its own in this process, in virtual time.
+ * Runs a scenario on a cluster of its own in this process, in virtual time; on real parts in real time.
  * @returns the judgements: one for each expectation, then one for each fault whose `when` was never met and for each invariant
  * @throws LabError REFUSED for an object that the API server refuses; as `inject`; the signal's reason
  */
@@ -38,14 +40,16 @@ export async function runScenario(
   scenario: Scenario,
   options: RunOptions = {},
 ): Promise<readonly Judgement[]> {
+  const { real } = deps;
+  if (real !== undefined) checkForReal(scenario, real);
   const open = new Disposables();
   // Times of objects have whole seconds: the same offset from the start makes them the same in each run.
-  const clock = new SystemClock(1, new SystemClock().now() % 1000);
-  clock.pause(true);
+  const clock = new SystemClock(1, real === undefined ? new SystemClock().now() % 1000 : 0);
+  if (real === undefined) clock.pause(true);
   let isOver = false;
   try {
     const { signal } = deps.context;
-    const time = new HeldTime(clock, true);
+    const time = real === undefined ? new HeldTime(clock, true) : new RealTime(clock);
     const heard = { ...deps, onFact: (fact: TraceEvent) => void (isOver || deps.onFact?.(fact)) };
     const stage = await time.during(() => openStage(heard, clock, scenario, open), signal);
     for (const object of scenario.objects) {
@@ -55,7 +59,7 @@ export async function runScenario(
       await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
     }
     await time.settle();
-    const judgements = await play(stage, scenario, { open, signal, ...options });
+    const judgements = await play(stage, scenario, { open, signal, time, ...options });
     const { after } = options;
     if (after === undefined) return judgements;
     return [...judgements, ...(await time.during(() => after(stage, signal), signal))];
@@ -67,14 +71,19 @@ export async function runScenario(
   }
 }
 
+interface PlayOptions {
+  readonly open: Disposables;
+  readonly signal: AbortSignal;
+  readonly time: Pick<HeldTime, "during" | "settle" | "jump">;
+}
+
 /** Moves the time, causes each fault at its moment and watches for the conditions, until nothing is open. */
 async function play(
   stage: Stage,
   scenario: Scenario,
-  { open, signal, onMissed }: RunOptions & { readonly open: Disposables; readonly signal: AbortSignal },
+  { open, signal, time, onMissed }: RunOptions & PlayOptions,
 ): Promise<readonly Judgement[]> {
   const { clock, guard } = stage;
-  const time = new HeldTime(clock, true);
   const startMs = clock.now();
   const endMs = startMs + lengthOf(scenario);
   const watch = (text: string, fromMs: number, untilMs: number) => {

@@ -9,15 +9,16 @@ import type { NodeContext } from "../../testbed/context.js";
 import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { Disposables } from "../../util/async/disposables.js";
-import type { SystemClock } from "../../util/clock.js";
+import type { Clock, SystemClock } from "../../util/clock.js";
 import { defined } from "../../util/defined.js";
 import { makeUniqueFolder, removeOwn } from "../../util/os/temporary-folder.js";
 import type { SeededRandom } from "../../util/seeded-random.js";
 import { ApiServerPod } from "../labs/environment/api-server-pod.js";
 import { LabFacts } from "../labs/environment/facts.js";
-import { contextOf, LabNodes } from "../labs/environment/nodes.js";
+import { contextOf, LabNodes, type LabNodesOptions } from "../labs/environment/nodes.js";
 import { labFolderPrefix } from "../labs/environment/orphaned-processes.js";
 import { Guard } from "./guard.js";
+import type { RealParts } from "./real/check.js";
 import type { Scenario } from "./scenario.js";
 
 const KUBE_VERSION = "1.25";
@@ -46,13 +47,15 @@ export interface RunDeps {
   readonly hooks?: KubeletHooks;
   /** makes the token with which the nodes join, as the administrator; default: one for each */
   readonly joinToken?: (client: KubeClient, nowMs: number) => Promise<BootstrapToken>;
+  /** default: none, in virtual time */
+  readonly real?: RealParts;
   /** called with each fact of the cluster */
   readonly onFact?: (event: TraceEvent) => void;
 }
 
 /** Starts the control plane and the nodes. @param open closes them */
 export async function openStage(
-  { context, random, hooks, joinToken, onFact }: RunDeps,
+  { context, random, hooks, joinToken, onFact, real = {} }: RunDeps,
   clock: SystemClock,
   scenario: Scenario,
   open: Disposables,
@@ -91,7 +94,7 @@ export async function openStage(
       },
       settings: { verbosity: 1, pullMs: 400, kubeProxy: hasServices(scenario), link: true },
       runtimesHere: true,
-      ...defined({ hooks, token }),
+      ...defined({ hooks, token, openRuntime: runtimeOpener(real, clock, context.signal) }),
     },
   );
   open.defer(() => nodes[Symbol.asyncDispose]());
@@ -104,6 +107,15 @@ export async function openStage(
     for (const { name, runtime } of nodes.all) guard.followRuntime(name, runtime.control);
   }
   return { clock, random, facts, nodes, faults, dnsFaults, apiServer, client, guard };
+}
+
+/** Opens a proxy before the runtime that was named. */
+function runtimeOpener({ cri }: RealParts, clock: Clock, signal: AbortSignal): LabNodesOptions["openRuntime"] {
+  if (cri === undefined) return undefined;
+  return async (trace, folder) => {
+    const { openCriProxy } = await import("./real/cri-proxy.js");
+    return openCriProxy({ clock, trace, signal }, cri, folder);
+  };
 }
 
 /** Whether pods use the addresses of Services, among them that of the name server. Without kube-proxy a cluster starts faster. */

@@ -72,10 +72,16 @@ export class Faults {
   /** ends the running calls */
   readonly #running = new Set<(error: RpcError) => void>();
 
-  /** @param onDisk called when the disk becomes read-only, and writable again */
+  /**
+   * @param observer.onDisk called when the disk becomes read-only, and writable again
+   * @param observer.onMet called with each call that a fault meets
+   */
   constructor(
     readonly clock: Clock,
-    readonly onDisk: (isReadonly: boolean) => void = () => {},
+    readonly observer: {
+      readonly onDisk?: (isReadonly: boolean) => void;
+      readonly onMet?: (rpc: RpcName) => void;
+    } = {},
   ) {}
 
   list(): ReadonlyMap<RpcName, Fault> {
@@ -95,7 +101,7 @@ export class Faults {
   setDisk(disk: DiskFault): void {
     this.#disk = disk;
     this.#release(DISK);
-    this.onDisk(disk.isReadonly === true);
+    this.observer.onDisk?.(disk.isReadonly === true);
   }
 
   /** The runtime's process ends: running calls fail, and later ones find nobody. Its containers live on, as under their shims. */
@@ -130,11 +136,15 @@ export class Faults {
    * @throws RpcError the configured error; the signal's reason
    */
   serve(call: CallContext, request: unknown, handle: () => unknown): unknown {
-    if (this.#isDown) throw new RpcError("Unavailable", DOWN);
     const { name } = call.rpc;
+    if (this.#isDown) {
+      this.observer.onMet?.(name);
+      throw new RpcError("Unavailable", DOWN);
+    }
     const waiting = this.#disk !== NO_FAULT && WRITING.includes(name) ? this.#write(call.signal) : undefined;
     const found = this.#faults.size === 0 ? undefined : this.#claim(name);
-    if (found === undefined && waiting === undefined) return call.rpc.isStream ? handle() : this.#untilDown(handle());
+    if (found !== undefined || waiting !== undefined) this.observer.onMet?.(name);
+    else return call.rpc.isStream ? handle() : this.#untilDown(handle());
     const before = async () => {
       await waiting;
       if (found !== undefined) await this.#happen(found.fault, this.#releaseOf(found.name), call.signal);

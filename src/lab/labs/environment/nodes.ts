@@ -48,6 +48,8 @@ export interface LabNodesOptions {
   readonly token?: BootstrapToken;
   /** runs the runtimes in this process, for held time; default: each in its own */
   readonly runtimesHere?: boolean;
+  /** opens the way to a real runtime; default: an embedded one for each node */
+  readonly openRuntime?: (trace: Trace, folder: string) => Promise<HostedRuntime>;
 }
 
 interface Session {
@@ -178,7 +180,8 @@ export class LabMachine {
     const seed = random.part?.(`runtime ${name}`).bytes(4).readUInt32BE();
     const node = { nodeName: name, nodeRoot: nodeRootIn(folder) };
     const settings = { rootDir, ...node, traceLevel: 2, pullMs, network, ...defined({ seed }) } as const;
-    const runtime = await startRuntime({ clock, trace, ...settings });
+    const { openRuntime } = options;
+    const runtime = await (openRuntime?.(trace, folder) ?? startRuntime({ clock, trace, ...settings }));
     const control = await serveControl(runtime.control, "127.0.0.1:0", trace);
     const log = new KubeletLog(join(folder, "kubelet.log"));
     const link = options.settings.link ? await NodeLink.open(options.target.admin.server) : undefined;
@@ -230,14 +233,16 @@ export class LabMachine {
     // With a token that was given only the controllers approve, so that a wrong one or a wrong request shows.
     const strict = token === undefined ? {} : ({ approval: "manual", timeoutMs: STRICT_JOIN_MS } as const);
     const plan = { ...unasked, ...strict, ...defined({ taints }) };
+    const isReal = this.options.openRuntime !== undefined;
+    const manifests = { staticPodPath: join(plan.folder, "manifests") };
     this.#kubelet = await startNode(
       { context: contextOf(context, randomOf(context.random, this.name), signal), clock, trace: this.#openTrace() },
       {
         plan,
         target,
         kubeVersion: target.kubeVersion,
-        machineRuntime: this.runtime,
-        config: nodeConfiguration(target.kubeVersion, { staticPodPath: join(plan.folder, "manifests") }),
+        ...(isReal ? { cri: this.runtime.endpoint } : { machineRuntime: this.runtime }),
+        config: nodeConfiguration(target.kubeVersion, manifests, isReal ? "real" : "simulated"),
         port: this.#port,
         // A kubelet's own start needs no answer of the API server.
         testsIdentity: !this.#hasJoined,
