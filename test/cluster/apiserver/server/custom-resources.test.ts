@@ -388,6 +388,26 @@ describe("definitions", () => {
     expect((await face.ask(path)).body.items.length).toBe(1);
   });
 
+  test("rules hold for objects, and are compiled with the definition", async () => {
+    const ruled = (rule: string) => {
+      const spec = { ...SPEC, "x-kubernetes-validations": [{ rule, message: "replicas stay" }] };
+      const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
+      return definition("ruleds", "Ruled", { versions: [{ ...V1, subresources: {}, schema }] });
+    };
+    const bad = await face.ask(DEFINITIONS, { method: "POST", body: ruled("self.nothing == 1") });
+    expect([bad.status, bad.body.message]).toEqual([422, expect.stringContaining("compilation failed")]);
+    await define(ruled("!has(oldSelf.replicas) || self.replicas == oldSelf.replicas"));
+    const path = `${GROUP}/v1/namespaces/default/ruleds`;
+    const object = { ...cronTab("a", { cronSpec: "x", replicas: 1 }), kind: "Ruled" };
+    expect((await face.ask(path, { method: "POST", body: object })).status).toBe(201);
+    const patch = { method: "PATCH", headers: MERGE, body: { spec: { replicas: 2 } } };
+    const { status, body } = await face.ask(`${path}/a`, patch);
+    expect([status, body.message]).toEqual([
+      422,
+      'Ruled.stable.example.com "a" is invalid: spec: Invalid value: "object": replicas stay',
+    ]);
+  });
+
   test("a built-in kind keeps its paths", async () => {
     const body = definition("leases", "Lease", { group: "coordination.k8s.io" });
     const annotations = { "api-approved.kubernetes.io": "unapproved, a test" };

@@ -4,6 +4,7 @@ import type { Strategy } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import type { StoreHooks } from "../rest/store-hooks.js";
 import { withCondition } from "./conditions.js";
+import { hasRules } from "./schema/structural.js";
 import { CLEANUP_FINALIZER, type Definition } from "./types.js";
 
 type Validation = typeof import("./definition/validate.js");
@@ -11,8 +12,14 @@ type Validation = typeof import("./definition/validate.js");
 /** The rules for definitions, loaded with the first one: most clusters have none. */
 let validation: Validation | undefined;
 
-async function loadValidation(): Promise<void> {
+type Language = typeof import("./cel/rules.js");
+
+/** The language of rules, loaded with the first definition that has some. */
+let language: Language | undefined;
+
+async function loadValidation(definition: KubeObject): Promise<void> {
   validation ??= await import("./definition/validate.js");
+  if (hasRules(definition as Definition)) language ??= await import("./cel/rules.js");
 }
 
 /** Adds the storage version to those in which objects were ever stored. */
@@ -36,13 +43,14 @@ const STRATEGY: Strategy = {
     const created = { ...object, status: NO_STATUS } as unknown as Definition;
     return withGeneration(withStoredVersion(created), 1);
   },
-  validate: (object) => validation?.validateDefinition(object as Definition) ?? [],
+  validate: (object) => validation?.validateDefinition(object as Definition, language?.validateRules) ?? [],
   prepareForUpdate(object, old) {
     const updated = withStoredVersion({ ...object, status: (old as Definition).status } as Definition);
     if (sameJson(updated.spec, (old as Definition).spec)) return updated;
     return withGeneration(updated, (old.metadata.generation ?? 0) + 1);
   },
-  validateUpdate: (object, old) => validation?.validateDefinitionUpdate(object as Definition, old as Definition) ?? [],
+  validateUpdate: (object, old) =>
+    validation?.validateDefinitionUpdate(object as Definition, old as Definition, language?.validateRules) ?? [],
   // The first DELETE only marks a definition: its objects go first. Mirrors REST.Delete in etcd.go.
   hasOwnFinalizers: ({ metadata: { deletionTimestamp, finalizers = [] } }) =>
     deletionTimestamp === undefined || finalizers.includes(CLEANUP_FINALIZER),
@@ -64,11 +72,11 @@ const MARKED = {
 /** Before validation, because that is synchronous. */
 const HOOKS: StoreHooks = {
   async beginCreate(object) {
-    await loadValidation();
+    await loadValidation(object);
     return { object, finish: async () => {} };
   },
   async beginUpdate(object) {
-    await loadValidation();
+    await loadValidation(object);
     return { object, finish: async () => {} };
   },
   afterDelete: async () => {},

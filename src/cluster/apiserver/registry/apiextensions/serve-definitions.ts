@@ -4,6 +4,8 @@ import type { Clock } from "../../../../util/clock.js";
 import { isAbortError } from "../../../../util/errors.js";
 import type { Registry } from "../rest/registry.js";
 import type { DefinitionsController } from "./controller/definitions-controller.js";
+import type { RulesOf } from "./customresource/rows.js";
+import { hasRules } from "./schema/structural.js";
 import { DEFINITIONS, type Definition } from "./types.js";
 
 interface ServingDeps {
@@ -38,6 +40,11 @@ export async function serveDefinitions(deps: ServingDeps): Promise<DefinitionSer
       await follower.ended();
     },
   };
+}
+
+/** Loads the language of rules for a definition that has some. */
+async function rulesFor(definition: Definition): Promise<RulesOf> {
+  return hasRules(definition) ? (await import("./cel/rules.js")).rulesOf : () => undefined;
 }
 
 class Follower {
@@ -98,7 +105,7 @@ class Follower {
   async #load(): Promise<DefinitionsController> {
     if (this.#controller !== undefined) return this.#controller;
     const { DefinitionsController } = await import("./controller/definitions-controller.js");
-    const controller = new DefinitionsController({ ...this.deps, rulesOf: async () => () => undefined });
+    const controller = new DefinitionsController({ ...this.deps, rulesOf: rulesFor });
     this.#controller = controller;
     this.#running = controller.run(this.signal).catch((error: unknown) => {
       if (!this.signal.aborted) throw error;

@@ -83,13 +83,28 @@ async function foreignKeys(
   prefixes: readonly string[],
   timeoutMs: number,
 ): Promise<string | undefined> {
-  const success = gapsBetween(prefixes).map((gap) => ({ requestRange: { ...gap, limit: 1, keysOnly: true } }));
+  const all = [...prefixes, ...(await customPrefixes(client, timeoutMs))];
+  const success = gapsBetween(all).map((gap) => ({ requestRange: { ...gap, limit: 1, keysOnly: true } }));
   const { responses } = await client.call(READ_TXN, { success }, { timeoutMs });
   const found = responses.flatMap(({ responseRange }) => responseRange ?? []);
   const count = found.reduce((sum, one) => sum + Number(one.count), 0);
   const first = found.find(({ kvs }) => kvs.length > 0)?.kvs[0]?.key.toString();
   if (first === undefined) return undefined;
   return `etcd has ${counted(count, "key")} below ${ROOT} of no kind that is served here, first ${JSON.stringify(first)}: left as they are`;
+}
+
+const DEFINITIONS = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
+
+/** The beginnings of the keys of custom resources: their definitions are named PLURAL.GROUP. */
+async function customPrefixes(client: EtcdClient, timeoutMs: number): Promise<string[]> {
+  const range = { requestRange: { ...prefixRange(DEFINITIONS), keysOnly: true } };
+  const { responses } = await client.call(READ_TXN, { success: [range] }, { timeoutMs });
+  return responses.flatMap(({ responseRange }) =>
+    (responseRange?.kvs ?? []).map(({ key }) => {
+      const [plural = "", ...group] = key.toString().slice(DEFINITIONS.length).split(".");
+      return `${ROOT}${group.join(".")}/${plural}/`;
+    }),
+  );
 }
 
 function gapsBetween(prefixes: readonly string[]): readonly { readonly key: Buffer; readonly rangeEnd: Buffer }[] {

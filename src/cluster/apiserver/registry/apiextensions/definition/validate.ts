@@ -23,18 +23,21 @@ import { validateStructural } from "./structural-rules.js";
  * Mirrors k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go.
  */
 
-/** Mirrors ValidateCustomResourceDefinition. */
-export function validateDefinition(definition: Definition): FieldError[] {
+/** Compiles the rules of a schema that is valid otherwise. */
+export type ValidateRules = (schema: JsonSchema, path: string) => FieldError[];
+
+/** Mirrors ValidateCustomResourceDefinition. @param rules absent: no schema has rules */
+export function validateDefinition(definition: Definition, rules?: ValidateRules): FieldError[] {
   const { name = "" } = definition.metadata;
   const { spec } = definition;
   const wanted = `${spec.names.plural}.${spec.group}`;
   const misnamed =
     name === wanted ? [] : [invalidValue("metadata.name", name, 'must be spec.names.plural+"."+spec.group')];
-  return [...misnamed, ...validateSpec(spec), ...validateStored(definition), ...validateApproval(definition)];
+  return [...misnamed, ...validateSpec(spec, rules), ...validateStored(definition), ...validateApproval(definition)];
 }
 
 /** Mirrors ValidateCustomResourceDefinitionUpdate. */
-export function validateDefinitionUpdate(definition: Definition, old: Definition): FieldError[] {
+export function validateDefinitionUpdate(definition: Definition, old: Definition, rules?: ValidateRules): FieldError[] {
   const { spec } = definition;
   const fixed = isTrue(old, "Established")
     ? [
@@ -43,7 +46,7 @@ export function validateDefinitionUpdate(definition: Definition, old: Definition
       ]
     : [];
   return [
-    ...validateSpec(spec),
+    ...validateSpec(spec, rules),
     ...fixed,
     ...immutable("spec.group", spec.group, old.spec.group),
     ...immutable("spec.names.plural", spec.names.plural, old.spec.names.plural),
@@ -66,7 +69,7 @@ function validateApproval(definition: Definition, old?: Definition): FieldError[
   return approval.state === "invalid" ? [invalidValue(annotation, approval.value, approval.reason)] : [];
 }
 
-function validateSpec(spec: DefinitionSpec): FieldError[] {
+function validateSpec(spec: DefinitionSpec, rules: ValidateRules | undefined): FieldError[] {
   const { group, names, scope, versions, conversion, preserveUnknownFields } = spec;
   const errors: FieldError[] = [...validateGroup(group)];
   if (scope === "") errors.push(required("spec.scope"));
@@ -77,7 +80,7 @@ function validateSpec(spec: DefinitionSpec): FieldError[] {
     if (version.schema?.openAPIV3Schema !== undefined) return;
     errors.push(required(`spec.versions[${i}].schema.openAPIV3Schema`, "schemas are required"));
   });
-  for (const [i, version] of versions.entries()) errors.push(...validateVersion(version, `spec.versions[${i}]`));
+  for (const [i, version] of versions.entries()) errors.push(...validateVersion(version, `spec.versions[${i}]`, rules));
   const shown = () => goValue(goVersions(versions));
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
     errors.push(invalidValue("spec.versions", shown(), "must contain unique version names"));
@@ -139,7 +142,7 @@ function validateNames(names: DefinitionNames, path: string): FieldError[] {
   ];
 }
 
-function validateVersion(version: DefinitionVersion, path: string): FieldError[] {
+function validateVersion(version: DefinitionVersion, path: string, rules: ValidateRules | undefined): FieldError[] {
   const { name, deprecated = false, deprecationWarning, schema, subresources, additionalPrinterColumns = [] } = version;
   const messages = isDns1035Label(name);
   const misnamed = messages.length === 0 ? [] : [invalidValue(`${path}.name`, name, messages.join(","))];
@@ -147,7 +150,7 @@ function validateVersion(version: DefinitionVersion, path: string): FieldError[]
   return [
     ...misnamed,
     ...validateWarning(deprecated, deprecationWarning, `${path}.deprecationWarning`),
-    ...(root === undefined ? [] : validateRoot(root, subresources?.status !== undefined, `${path}.schema`)),
+    ...(root === undefined ? [] : validateRoot(root, subresources?.status !== undefined, `${path}.schema`, rules)),
     ...(subresources?.scale === undefined ? [] : validateScale(subresources.scale, `${path}.subresources.scale`)),
     ...additionalPrinterColumns.flatMap((one, i) => validateColumn(one, `${path}.additionalPrinterColumns[${i}]`)),
   ];
@@ -175,13 +178,18 @@ const ALLOWED_AT_ROOT = [
 ].join(" ");
 
 /** Mirrors validateCustomResourceDefinitionValidation. */
-function validateRoot(schema: JsonSchema, hasStatus: boolean, path: string): FieldError[] {
+function validateRoot(
+  schema: JsonSchema,
+  hasStatus: boolean,
+  path: string,
+  rules: ValidateRules | undefined,
+): FieldError[] {
   const at = `${path}.openAPIV3Schema`;
   const errors: FieldError[] = hasStatus ? validateRootWithStatus(schema, at) : [];
   if (schema.nullable === true) errors.push(forbidden(`${at}.nullable`, "nullable cannot be true at the root"));
   const structural = validateStructural(schema, at);
   errors.push(...(structural.length > 0 ? structural : validateDefaults(schema, at)), ...validateSchema(schema, at));
-  return errors;
+  return errors.length > 0 || rules === undefined ? errors : rules(schema, at);
 }
 
 function validateRootWithStatus(schema: JsonSchema, at: string): FieldError[] {

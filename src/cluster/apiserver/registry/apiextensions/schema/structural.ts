@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../types.js";
+import type { Definition, JsonSchema } from "../types.js";
 
 /**
  * The parts of a schema that say which fields there are. Upstream makes a Structural of each schema; here its functions read
@@ -38,4 +38,12 @@ export function someSchema(schema: JsonSchema, has: (one: JsonSchema) => boolean
 /** A schema as that of a whole object. */
 export function asResource(schema: JsonSchema): JsonSchema {
   return { ...schema, "x-kubernetes-embedded-resource": true };
+}
+
+/** Reports whether a schema of a definition has rules. */
+export function hasRules({ spec }: Definition): boolean {
+  return spec.versions.some(({ schema }) => {
+    const root = schema?.openAPIV3Schema;
+    return root !== undefined && someSchema(root, (one) => one["x-kubernetes-validations"] !== undefined);
+  });
 }
