@@ -37,7 +37,7 @@ export function listenTcp(self: Self, port: number, accept: Listener, address?: 
   const socket = { protocol: "tcp", local: { ip: address ?? ANY, port }, owner: self } as const;
   const take = (connection: Connection) => {
     const { peer, local = socket.local } = connection;
-    accept(ownedConnection(connection, self.signal, ports.track({ ...socket, local, peer })));
+    accept({ ...ownedConnection(connection, self.signal, ports.track({ ...socket, local, peer })), local });
   };
   if (!ports.listen(port, take, address)) return "EADDRINUSE";
   const untrack = ports.track(socket);

@@ -5,7 +5,7 @@ import type { Connection } from "./ports.js";
  * One side of a connection as a Node stream, for Node's HTTP and TLS. Destroying it closes the connection.
  * @param signal of the process that holds it
  */
-export function duplexOf({ incoming, outgoing, peer }: Connection, signal: AbortSignal): Duplex {
+export function duplexOf({ incoming, outgoing, peer, local }: Connection, signal: AbortSignal): Duplex {
   const gone = new AbortController();
   const either = AbortSignal.any([signal, gone.signal]);
   const stream = new Duplex({
@@ -32,7 +32,7 @@ export function duplexOf({ incoming, outgoing, peer }: Connection, signal: Abort
     },
   });
   // Node's servers read the client's address from its socket.
-  Object.assign(stream, { remoteAddress: peer.ip, remotePort: peer.port });
+  Object.assign(stream, { remoteAddress: peer.ip, remotePort: peer.port, localPort: local?.port });
   // A side that disconnects is not an error of the other one.
   stream.on("error", () => {});
   return stream;
