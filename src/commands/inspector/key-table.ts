@@ -1,6 +1,6 @@
 import type { ProcessStreams, ProgressReporter } from "../../testbed/context.js";
 import { runInScope, type Scope } from "../../trace/scope.js";
-import { KEY_LEVEL } from "../../trace/story/rules.js";
+import { KEY_LEVEL } from "../../trace/story/roles.js";
 import type { Trace } from "../../trace/trace.js";
 import { asItIs } from "../../trace/translated.js";
 import type { LiveKey } from "../../trace/ui/live-protocol.js";
@@ -33,8 +33,10 @@ export function asAction<T>(trace: Trace, title: string, run: () => T): T {
 /** Performs a key's action, and reports what it did, or why it failed. */
 export async function runKey(trace: Trace, key: InspectorKey, signal: AbortSignal): Promise<void> {
   try {
-    const did = await asAction(trace, key.label, () => key.run(signal));
-    if (did !== undefined) trace.emit({ kind: "note", text: did }, { actor: "user" });
+    await asAction(trace, key.label, async () => {
+      const did = await key.run(signal);
+      if (did !== undefined) trace.emit({ kind: "note", text: did }, { actor: "user" });
+    });
   } catch (error) {
     if (!(error instanceof LabError)) throw error;
     trace.emit({ kind: "error", message: error.message, hint: error.hint }, { actor: "user" });

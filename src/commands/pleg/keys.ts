@@ -172,11 +172,10 @@ export class LabKeys {
     }
     try {
       const title = target === undefined ? action.label : `${action.label}: ${labelOf(target)}`;
-      const did = await asAction(this.trace, title, () => {
+      await asAction(this.trace, title, async () => {
         if (target !== undefined) this.#causes.set(target.id, this.trace.cause);
-        return this.lab.act(action.id, target?.id);
+        this.#say(await this.lab.act(action.id, target?.id));
       });
-      this.#say(did);
     } catch (error) {
       if (!(error instanceof LabError)) throw error;
       this.#complain(error.message, error.hint);

@@ -67,7 +67,19 @@ function roleOfState({ actor, subject, what, from, to, version }: TraceEvent & {
   return /^volumes? /.test(subject) ? "step" : undefined;
 }
 
-/** Whether a fact says more about its cause: a call has its name from what it changed, a step its reason from what was decided in it. */
+/** The level of a key of a window: terminals show what it did, not the key. */
+export const KEY_LEVEL = 3;
+
+/**
+ * Whether a fact says more about its cause: a call has its name from what it changed, a step its reason from what was decided in it, and
+ * a key from what it did.
+ */
 export function isEffect(event: TraceEvent, cause: TraceEvent): boolean {
+  if (isKey(cause)) return event.kind === "note" && event.actor === "user";
   return event.kind === (cause.kind === "step" || cause.kind === "watch" ? "decision" : "state");
+}
+
+/** Whether a fact is a key of a window. */
+export function isKey({ kind, actor, level }: TraceEvent): boolean {
+  return kind === "step" && actor === "user" && level === KEY_LEVEL;
 }

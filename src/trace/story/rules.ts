@@ -1,5 +1,5 @@
 import type { TraceEvent } from "../events.js";
-import { type Role, roleInLife } from "./roles.js";
+import { isKey, type Role, roleInLife } from "./roles.js";
 import { storyStep } from "./step.js";
 import type { StoryRule } from "./teller.js";
 
@@ -38,8 +38,7 @@ export function keysRule(start: string): StoryRule {
       const title = actionOf(event);
       if (title !== undefined) {
         phase = "keys";
-        // Nothing need follow from a key.
-        return { title, isAtOnce: true };
+        return { title };
       }
       if (phase !== "before" || !isStart(event)) return undefined;
       phase = "start";
@@ -55,7 +54,7 @@ export function keysRule(start: string): StoryRule {
 
 /** What a key does, or what a kubelet observed. */
 function actionOf(event: TraceEvent): string | undefined {
-  if (event.kind === "step" && event.actor === "user" && event.level === KEY_LEVEL) return event.title;
+  if (event.kind === "step" && isKey(event)) return event.title;
   return event.kind === "decision" && event.origin === "observed" ? event.what : undefined;
 }
 
@@ -73,9 +72,6 @@ function roleInStart(event: TraceEvent): Role {
   if (event.kind === "step") return event.level <= 2 && !REPEATED.has(func ?? "") ? "step" : undefined;
   return isDecided(event) || (event.kind === "decision" && func === "Merge") ? "step" : undefined;
 }
-
-/** Terminals show what a key did, not the key. */
-export const KEY_LEVEL = 3;
 
 /** The last write of a client and what followed. */
 export const WRITES_RULE: StoryRule = {

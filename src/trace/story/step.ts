@@ -16,7 +16,8 @@ const PLAIN = plainText({ width: () => 1_000, verbosity: 1, startMs: 0 });
  */
 export function storyStep(event: TraceEvent, effect: TraceEvent | undefined, say?: Say): StoryStep {
   const sentence = sentenceOf(event, effect);
-  const why = whyOf(event) ?? (event.kind === "step" && effect?.kind === "decision" ? effect.what : undefined);
+  const isDecided = event.kind === "step" && effect?.kind === "decision";
+  const why = whyOf(event) ?? (isDecided ? effect.what : effect?.kind === "note" ? effect.text : undefined);
   const said = (text: string) => shortIds(say === undefined ? text : say(text), true);
   return {
     fact: event.id,

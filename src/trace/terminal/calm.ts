@@ -65,8 +65,7 @@ export class CalmSink implements TraceSink {
   }
 
   write(event: TraceEvent): void {
-    this.options.numberOf?.(event);
-    this.#summary.add(event);
+    this.#summary.add(event, this.options.numberOf?.(event));
     this.#show(event);
   }
 

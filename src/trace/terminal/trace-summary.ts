@@ -17,9 +17,12 @@ export class TraceSummary {
   /** what changed, each once */
   readonly #changed = new Set<string>();
   #steps = 0;
+  #numbered = 0;
   #lastMs = 0;
 
-  add(event: TraceEvent): void {
+  /** @param number of a step of the command's story: a run with such steps counts them, and no others */
+  add(event: TraceEvent, number?: number): void {
+    if (number !== undefined) this.#numbered++;
     this.#lastMs = event.atMs;
     if (event.kind === "step" && event.level <= 1) this.#steps++;
     if (event.kind === "decision" && event.level <= 1) count(this.#decisions, event.actor);
@@ -37,7 +40,8 @@ export class TraceSummary {
    * @returns no lines for a short run
    */
   lines(options: TerminalOptions, repeats: ReadonlyMap<string, number>, shorten: (text: string) => string): string[] {
-    if (this.#steps < MIN_STEPS) return [];
+    const steps = this.#numbered || this.#steps;
+    if (steps < MIN_STEPS) return [];
     const { chalk, startMs, say = asItIs } = options;
     const again = [...repeats].filter(([, times]) => times > 1).map(([what, times]) => say(`${what} ${times} times`));
     const refused = [...this.#refused].map(([status, times]) => `${status}${times === 1 ? "" : ` x${times}`}`);
@@ -52,7 +56,7 @@ export class TraceSummary {
       ["more", ["-v 1 reasons and sources", "-v 2 requests", "--trace run.html a picture"].map(say)],
     ];
     const took = ((this.#lastMs - startMs) / 1000).toFixed(2);
-    const head = say(`what just happened: ${this.#steps} steps in ${took} s`);
+    const head = say(`what just happened: ${steps} steps in ${took} s`);
     const told = rows.filter(([, parts]) => parts.length > 0).map(([name, parts]) => [say(name), parts] as const);
     return [
       chalk.bold(head),

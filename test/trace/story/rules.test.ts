@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { runInScope } from "../../../src/trace/scope.js";
-import { KEY_LEVEL, keysRule, labRule } from "../../../src/trace/story/rules.js";
+import { KEY_LEVEL } from "../../../src/trace/story/roles.js";
+import { keysRule, labRule } from "../../../src/trace/story/rules.js";
 import { tellStory } from "../../../src/trace/story/teller.js";
 import { FakeClock } from "../../support/fake-clock.js";
 import { recordingTrace } from "../../support/trace.js";
@@ -43,14 +44,19 @@ test("a window without a key tells its start; the first key begins another story
   ]);
 });
 
-test("a key's story is told at once, also if nothing follows from it", async () => {
+test("a key's story is told with what the key did, also if nothing else follows from it", async () => {
   const { trace, events } = recordingTrace(new FakeClock());
   using _story = tellStory(trace, keysRule("the first relist"));
   for (const title of ["let lists hang, or not", "let lists hang, or not", "cut the event stream"]) {
-    trace.emit({ kind: "step", title }, { actor: "user", level: KEY_LEVEL });
+    const { id } = trace.emit({ kind: "step", title }, { actor: "user", level: KEY_LEVEL });
+    trace.because({ causedBy: id }, () => trace.emit({ kind: "note", text: `it did ${title}` }, { actor: "user" }));
     await Promise.resolve();
     const last = events.at(-1);
     assert.ok(last?.kind === "story" && last.title.startsWith(title), JSON.stringify(last));
+    assert.deepEqual(
+      last.steps.map(({ why }) => why),
+      [`it did ${title}`],
+    );
   }
 });
 

@@ -1,15 +1,21 @@
 import assert from "node:assert/strict";
 import { Chalk } from "chalk";
 import { test } from "vitest";
-import type { Fact } from "../../../src/trace/events.js";
+import type { Fact, TraceEvent } from "../../../src/trace/events.js";
 import { CalmSink } from "../../../src/trace/terminal/calm.js";
 import { type EmitOptions, Trace } from "../../../src/trace/trace.js";
 import { FakeClock, START_MS } from "../../support/fake-clock.js";
 
 const UPSTREAM = { file: "pkg/kubelet/a.go", func: "Run" };
 
+interface Settings {
+  readonly width?: number;
+  readonly link?: (text: string, url: string) => string;
+  readonly numberOf?: (event: TraceEvent) => number | undefined;
+}
+
 /** A trace with a calm sink, `width` columns wide. */
-function calm({ width = 80, link = (text: string, _url: string) => text } = {}) {
+function calm({ width = 80, link = (text) => text, numberOf = () => undefined }: Settings = {}) {
   const clock = new FakeClock();
   const trace = new Trace(clock);
   let out = "";
@@ -22,6 +28,7 @@ function calm({ width = 80, link = (text: string, _url: string) => text } = {}) 
     startMs: START_MS,
     home: "/home/me",
     link,
+    numberOf,
     onRepeat: (text: string) => asides.push(text),
   } as const;
   const sink = new CalmSink(options, { write: (text) => (out += text) }, clock);
@@ -104,6 +111,18 @@ test("the summary counts requests by actor, refusals by status, and decisions; a
     ];
     assert.deepEqual(at < 0 ? [] : run.lines.slice(at), titles.length < 3 ? [] : want);
   }
+});
+
+test("the summary of a run with a story counts its steps, as they are numbered", async () => {
+  let count = 0;
+  const run = calm({ numberOf: (event) => (event.kind === "decision" ? ++count : undefined) });
+  for (const title of ["a", "b", "c"]) run.trace.step("kubelet", title, {}, () => run.tell(decision));
+  for (const what of ["d", "e"]) run.tell({ ...decision, what });
+  await run.sink.close();
+  assert.ok(
+    run.lines.some((line) => line.startsWith("what just happened: 5 steps")),
+    run.lines.join("\n"),
+  );
 });
 
 test("a long name does not hide the shorter ones after it", async () => {

@@ -167,6 +167,13 @@ browserSuite([], "a trace that tells a story", (suite) => {
     assert.ok((box?.height ?? 99) < 24, "one line");
   });
 
+  test("a call's name between kubelet and runtime is at the left of the pods, not on them", async () => {
+    const { page } = await open();
+    await rows(page).nth(2).click();
+    const [flag, pod] = await Promise.all([page.locator(".flag").boundingBox(), page.locator(".pod").boundingBox()]);
+    assert.ok(flag !== null && pod !== null && flag.x + flag.width <= pod.x, JSON.stringify({ flag, pod }));
+  });
+
   test("a search marks what it found", async () => {
     const { page } = await open();
     await page.getByLabel("Search").fill("pod web");

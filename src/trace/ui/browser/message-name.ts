@@ -57,7 +57,15 @@ function requestName(method: string, path: string, bodies: string | undefined, n
   const verb = VERBS[method] ?? (/[?&]watch=(?:1|true)/.test(query) ? "watch" : name === undefined ? "list" : "get");
   // A new object's name is only in its body.
   const of = name ?? (method === "POST" ? sent.metadata?.name : undefined);
-  return [verb, of === undefined && method === "GET" ? resource : kindOf(resource), of, sub].filter(Boolean).join(" ");
+  return [verb, of === undefined && method === "GET" ? listOf(resource) : kindOf(resource), of, sub]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** `pods`, `CSRs` */
+function listOf(resource: string): string {
+  const kind = KINDS[resource];
+  return kind === undefined ? resource : `${kind.replace(/s$/, "")}s`;
 }
 
 /** `Pod` for `pods` */

@@ -13,6 +13,11 @@ const DOT_RADIUS = 3.5;
 /** Limits the growth of a dot, so that many messages do not hide what is below. */
 const MAX_GROWTH = 4;
 
+/** The width of a letter of a message's name, about. */
+const LETTER_PX = 7;
+/** A name beside an upright line goes no farther than this to its right. */
+const UPRIGHT_PX = 36;
+
 /** Points along a line, measured once, because measuring in each frame is slow. */
 const SAMPLES = 32;
 
@@ -136,18 +141,22 @@ export class Drawing {
     const flag = document.createElement("div");
     flag.className = `flag ${tone}${isUpright ? " upright" : ""}`;
     const name = shortIds(messageName(shown, this.nodeOf(event.pod ?? "")) || streamName(event), true);
-    // A name breaks only if it is longer than the line, an address between its parts.
-    const parts = name.replaceAll("-", "\u2011").split(/(?<=\/)/);
+    const maxWidth = isUpright ? 260 : Math.max(84, Math.abs(last.x - first.x) - 18);
+    // A name breaks only if it is longer than the line, and then at its hyphens; an address between its parts.
+    const isLong = name.split(/[\s/]/).some(({ length }) => length * LETTER_PX > maxWidth);
+    const parts = (isLong ? name : name.replaceAll("-", "\u2011")).split(/(?<=\/)/);
     flag.append(...parts.flatMap((part) => [part, document.createElement("wbr")]));
     if (answer !== undefined) {
       const back = document.createElement("small");
       back.append(`← ${answer}`);
       flag.append(back);
     }
-    flag.style.left = `${middle.x}px`;
-    flag.style.top = `${middle.y}px`;
-    flag.style.maxWidth = `${isUpright ? 260 : Math.max(84, Math.abs(last.x - first.x) - 18)}px`;
+    flag.style.maxWidth = `${maxWidth}px`;
     this.field.append(flag);
+    // Between two boxes, one below the other, there is room at the left only: at the right are pods.
+    const beyond = isUpright ? Math.max(0, flag.offsetWidth / 2 - UPRIGHT_PX) : 0;
+    flag.style.left = `${middle.x - beyond}px`;
+    flag.style.top = `${middle.y}px`;
     this.#marks.push(flag);
   }
 
