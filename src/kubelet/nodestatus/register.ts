@@ -16,14 +16,14 @@ export interface RegisterDeps {
 }
 
 /**
- * Registers the node: POST, or, if a node of this name exists, an update of its well-known labels: it keeps its others. Retries with backoff
- * while the API server is unreachable or answers 429 or 5xx.
+ * Registers the node: POST, or, if a node of this name exists, an update of its well-known labels: it keeps its others. Retries with
+ * backoff after any error, as upstream: a certificate or a right that is wrong now can be mended.
  *
  * Mirrors pkg/kubelet/kubelet_node_status.go (registerWithAPIServer, tryRegisterWithAPIServer, updateDefaultLabels).
- * Differs: no sleep before the first attempt (upstream: 100 ms); a refusal (401, 403, 422) is final, because a retry
- * would get the same answer.
+ * Differs: no sleep before the first attempt (upstream: 100 ms).
  *
- * @param options.maxAttempts default: no limit, as upstream; fewer for an interactive command
+ * @param options.maxAttempts default: no limit, as upstream; fewer for an interactive command, for which a refusal (401, 403, 422) and a
+ * server that is not trusted are final
  * @returns the node as the API server has it, and whether this call created it
  * @throws LabError UNAUTHORIZED, FORBIDDEN, REFUSED, CLUSTER_*
  */
@@ -44,7 +44,8 @@ export async function registerWithApiServer(
       try {
         return await tryRegister(deps, observer, node, signal);
       } catch (error) {
-        if (signal.aborted || !isTransient(error) || attempt === maxAttempts) throw error;
+        const isFinal = !(error instanceof LabError) || (options.maxAttempts !== undefined && !isTransient(error));
+        if (signal.aborted || isFinal || attempt === maxAttempts) throw error;
         observer.registerFailed(error, stepMs);
         await clock.sleep(stepMs, signal);
         stepMs = Math.min(stepMs * 2, maxMs);
@@ -53,9 +54,9 @@ export async function registerWithApiServer(
   });
 }
 
-/** A retry may succeed. */
-function isTransient(error: unknown): error is LabError {
-  return error instanceof LabError && (error.code === "CLUSTER_UNREACHABLE" || error.cause instanceof ServerTrouble);
+/** The next answer may be another one, though nobody mends anything. */
+function isTransient({ code, cause }: LabError): boolean {
+  return code === "CLUSTER_UNREACHABLE" || cause instanceof ServerTrouble;
 }
 
 /** The API server answered that it cannot process the request now. */

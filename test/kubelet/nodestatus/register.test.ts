@@ -99,8 +99,20 @@ describe("registration", () => {
     [403, "FORBIDDEN"],
     [422, "REFUSED"],
   ] as const) {
-    test(`${status} is the same the next time: it ends at once`, async () => {
-      const { client, done } = start(() => ({ status, body: { kind: "Status", message: "no" } }));
+    test(`${status}: a kubelet tries again, and registers once it is mended`, async () => {
+      let isMended = false;
+      const { clock, client, done } = start(() =>
+        isMended ? { status: 201, body: NODE } : { status, body: { kind: "Status", message: "no" } },
+      );
+      await clock.advance(20_000);
+      assert.ok(client.requests.length > 5);
+      isMended = true;
+      await clock.advance(10_000);
+      await done;
+    });
+
+    test(`${status} is final for an interactive command`, async () => {
+      const { client, done } = start(() => ({ status, body: { kind: "Status", message: "no" } }), 6);
       await assert.rejects(done, { code });
       assert.equal(client.requests.length, 1);
     });
