@@ -388,6 +388,22 @@ describe("definitions", () => {
     expect((await face.ask(path)).body.items.length).toBe(1);
   });
 
+  test("what a webhook should convert is refused, not shown wrongly", async () => {
+    const body = definition("hookeds", "Hooked", { versions: [V1, V1BETA1] });
+    const clientConfig = { url: "https://127.0.0.1:1/convert" };
+    const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } };
+    await define({ ...body, spec: { ...body.spec, conversion } } as typeof body);
+    const object = { ...cronTab("a", { cronSpec: "x" }), kind: "Hooked" };
+    const namespaced = (version: string) => `${GROUP}/${version}/namespaces/default/hookeds`;
+    expect((await face.ask(namespaced("v1"), { method: "POST", body: object })).status).toBe(201);
+    expect((await face.ask(`${namespaced("v1")}/a`)).status).toBe(200);
+    const other = await face.ask(`${namespaced("v1beta1")}/a`);
+    expect([other.status, other.body.message]).toEqual([
+      500,
+      "conversion webhook for stable.example.com/v1, Kind=Hooked failed: this embedded API server does not call conversion webhooks",
+    ]);
+  });
+
   test("rules hold for objects, and are compiled with the definition", async () => {
     const ruled = (rule: string) => {
       const spec = { ...SPEC, "x-kubernetes-validations": [{ rule, message: "replicas stay" }] };

@@ -266,6 +266,9 @@ function validateRule(
     errors.push(invalidValue(`${path}.rule`, shown, `compilation failed: ERROR: <input>: ${messageOf(error)}`));
     return 0;
   }
+  if (rule.optionalOldSelf === true) {
+    errors.push(forbidden(`${path}.optionalOldSelf`, "this embedded API server does not support optionalOldSelf"));
+  }
   const message = compiled.message_?.check();
   if (message !== undefined && (!message.valid || (message.type !== "string" && message.type !== "dyn"))) {
     const why = message.valid
