@@ -51,8 +51,5 @@ export function addBuildCommand(build: Command, context: CliContext): void {
   build
     .command("live", { hidden: true })
     .argument("<task>")
-    .argument("[file]")
-    .action(async (task: string, file: string | undefined) =>
-      (await import("./live-child.js")).runLiveChild(context, task, file),
-    );
+    .action(async (task: string) => (await import("./live-child.js")).runLiveChild(context, task));
 }

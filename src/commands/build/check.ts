@@ -7,7 +7,7 @@ import { printable } from "../../trace/terminal/text.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
 import type { BuildFlags } from "./flags.js";
-import type { LiveVerdict } from "./live.js";
+import type { LiveVerdict, LiveVerdicts } from "./live.js";
 import { type BuildContext, findWork, noted, openBuild, type Work } from "./open.js";
 import { COMMAND_WORDS } from "./words.js";
 
@@ -15,20 +15,50 @@ import { COMMAND_WORDS } from "./words.js";
 export async function checkFile(context: CliContext, word: string | undefined, flags: BuildFlags): Promise<void> {
   const build = openBuild(context, flags);
   const work = await findWork(context, word);
-  if (!(await judgeAndPrint(build, work, flags, context.signal))) context.exitWith(1);
+  using live = new LiveOnDemand(build, work);
+  if (!(await judgeAndPrint(build, work, flags, { signal: context.signal, live }))) context.exitWith(1);
+}
+
+/** The runs of nodes, which are loaded with the first one. */
+export class LiveOnDemand implements Disposable {
+  #opened: Promise<LiveVerdicts> | undefined;
+
+  /** @param goesOn more verdicts follow */
+  constructor(
+    readonly build: BuildContext,
+    readonly work: Work,
+    readonly goesOn = false,
+  ) {}
+
+  async verdict(signal: AbortSignal): Promise<LiveVerdict> {
+    const { build, work } = this;
+    this.#opened ??= import("./live.js").then(({ LiveVerdicts }) => new LiveVerdicts(build, work));
+    using _line = build.context.progress(COMMAND_WORDS[build.language].liveRuns);
+    return await (await this.#opened).verdict(signal, !this.goesOn);
+  }
+
+  [Symbol.dispose](): void {
+    void this.#opened?.then((one) => one[Symbol.dispose]());
+  }
+}
+
+/** How one verdict is given. */
+interface Judging {
+  readonly signal: AbortSignal;
+  readonly live: LiveOnDemand;
+  /** the lines above it */
+  readonly heading?: () => readonly string[];
 }
 
 /**
  * Runs the tests, then the node if all pass, and prints the verdict.
- * @param heading the lines above it
  * @returns whether nothing is wrong
  */
 export async function judgeAndPrint(
   build: BuildContext,
   work: Work,
   flags: BuildFlags,
-  signal: AbortSignal,
-  heading: () => readonly string[] = () => [],
+  { signal, live: runs, heading = () => [] }: Judging,
 ): Promise<boolean> {
   const { context, language } = build;
   const { verdict, isNoted } = await judged(build, work, signal);
@@ -41,17 +71,12 @@ export async function judgeAndPrint(
   // The run of the node takes some seconds: whoever reads has the verdict of the tests before.
   const isFirst = isLive && flags.json !== true;
   if (isFirst) print(tests, undefined);
-  const live = isLive ? await playedLive(build, work, signal) : undefined;
+  const live = isLive ? await runs.verdict(signal) : undefined;
   const isAllRight = isRight(verdict) && live?.isRight !== false;
   const last = isAllRight ? ["", ...(await lastLines(build, work, isNoted))] : [];
   const lines = [...(isFirst ? [] : tests), ...(live?.lines ?? []), ...last];
   print(lines, { ...jsonOf(work, verdict), live: live ?? null });
   return isAllRight;
-}
-
-async function playedLive(build: BuildContext, work: Work, signal: AbortSignal): Promise<LiveVerdict> {
-  using _line = build.context.progress(COMMAND_WORDS[build.language].liveRuns);
-  return await (await import("./live.js")).liveVerdict(build, work, signal);
 }
 
 /** Runs the tests and notes the stages that pass. */

@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { liveOf, openTask } from "../../lab/build/library.js";
 import type { FromLive } from "../../lab/build/live.js";
@@ -7,7 +8,6 @@ import { PARTS } from "../../lab/build/parts/parts.js";
 import { runScenario } from "../../lab/chaos/run.js";
 import { parseScenario } from "../../lab/chaos/scenario.js";
 import type { TraceEvent } from "../../trace/events.js";
-import { defined } from "../../util/defined.js";
 import { LabError, messageOf } from "../../util/errors.js";
 import { endWithParent } from "../../util/os/watchdog.js";
 import { SeededRandom } from "../../util/seeded-random.js";
@@ -22,23 +22,26 @@ function send(message: FromLive): void {
 
 /**
  * Plays the scenario of a task in this process, for `build check`.
- * @param file the learner's, in place of kubelab's own part; undefined: kubelab's own
+ * It reads the path of the learner's file from its standard input, once the control plane runs; empty: kubelab's own part.
  */
-export async function runLiveChild(context: CliContext, id: string, file: string | undefined): Promise<void> {
+export async function runLiveChild(context: CliContext, id: string): Promise<void> {
   (await endWithParent()).unref();
   const task = await openTask(id);
   const live = await liveOf(task);
   if (live === undefined || task.live === undefined)
     throw new LabError("USAGE", `${id} has no live run`, "See kubelab build.");
-  const written = file === undefined ? undefined : ((await import(pathToFileURL(file).href)) as Written);
+  const { live: part } = task;
+  const parts = async () => {
+    const file = await text(context.streams.stdin);
+    return PARTS[part](file === "" ? undefined : ((await import(pathToFileURL(file).href)) as Written));
+  };
   const scenario = parseScenario(live, `${id}/live.yaml`);
   const onFact = (event: TraceEvent) => {
     if (isCompared(event)) send({ type: "fact", event: withoutBodies(event) });
   };
   try {
-    const { after, ...parts } = PARTS[task.live](written);
-    const deps = { context, random: new SeededRandom(1), onFact, ...parts };
-    send({ type: "end", judgements: await runScenario(deps, scenario, defined({ after })) });
+    const deps = { context, random: new SeededRandom(1), onFact, parts };
+    send({ type: "end", judgements: await runScenario(deps, scenario) });
   } catch (error) {
     send({ type: "failed", text: messageOf(error) });
   }

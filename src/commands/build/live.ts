@@ -2,6 +2,7 @@ import { type LiveRun, playLive } from "../../lab/build/live.js";
 import type { Judgement } from "../../lab/chaos/verdict.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { startMs } from "../../trace/graph/graph.js";
+import { ChildAbort, onAbort } from "../../util/async/abort.js";
 import { hasUnicode } from "../cli/colour.js";
 import { factLine, factWords } from "../trace/fact-lines.js";
 import type { BuildContext, Work } from "./open.js";
@@ -20,17 +21,74 @@ export interface LiveVerdict {
   readonly lines: readonly string[];
 }
 
-/** Plays a task's scenario twice, with the learner's part and with kubelab's own, and shows where the node behaves differently. */
-export async function liveVerdict(
-  build: BuildContext,
-  { task, path }: Work,
-  signal: AbortSignal,
-): Promise<LiveVerdict> {
-  const { clock, language, context } = build;
+/**
+ * Plays a task's scenario with the learner's part and with kubelab's own, and shows where the node behaves differently. Its own run is
+ * played once; after the first verdict the next cluster is started ahead.
+ */
+export class LiveVerdicts implements Disposable {
+  readonly #stop: ChildAbort;
+  #own: Promise<LiveRun> | undefined;
+  #next: Prepared | undefined;
+
+  constructor(
+    readonly build: BuildContext,
+    readonly work: Work,
+  ) {
+    this.#stop = new ChildAbort(build.context.signal);
+  }
+
+  /** @param isLast no other verdict follows */
+  async verdict(signal: AbortSignal, isLast: boolean): Promise<LiveVerdict> {
+    const { build, work } = this;
+    const { give, run, stop } = this.#next ?? this.#prepare();
+    this.#next = undefined;
+    using _ = onAbort(signal, stop);
+    give(work.path);
+    this.#own ??= this.#playOwn();
+    const [yours, own] = await Promise.all([run, this.#own]);
+    signal.throwIfAborted();
+    if (!isLast) this.#next = this.#prepare();
+    return compared(build, yours, own);
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort();
+  }
+
+  #prepare(): Prepared {
+    const stop = new ChildAbort(this.#stop.signal);
+    let give = (_: string) => {};
+    const file = new Promise<string>((resolve) => {
+      give = resolve;
+    });
+    const run = this.#play(file, stop.signal);
+    run.catch(() => {});
+    return { give, run, stop: () => stop.abort() };
+  }
+
+  #playOwn(): Promise<LiveRun> {
+    const run = this.#play("", this.#stop.signal);
+    run.catch(() => {});
+    return run;
+  }
+
+  #play(file: string | Promise<string>, signal: AbortSignal): Promise<LiveRun> {
+    const { build, work } = this;
+    const command = [...build.context.self.slice(1), "build", "live", work.task.id];
+    return playLive({ clock: build.clock, signal }, command, file);
+  }
+}
+
+/** A cluster that waits for the learner's file. */
+interface Prepared {
+  readonly give: (file: string) => void;
+  readonly run: Promise<LiveRun>;
+  readonly stop: () => void;
+}
+
+function compared(build: BuildContext, yours: LiveRun, own: LiveRun): LiveVerdict {
+  const { language } = build;
   const words = COMMAND_WORDS[language];
-  const command = [...context.self.slice(1), "build", "live", task.id];
-  const play = (...more: string[]) => playLive({ clock, signal }, [...command, ...more]);
-  const [yours, own] = await Promise.all([play(path), play()]);
   if (yours.judgements === undefined)
     return { isRight: false, lines: [words.liveFailed, `  ${whyNot(yours, language)}`] };
   const isRight = yours.judgements.every(({ holds }) => holds);

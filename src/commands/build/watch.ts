@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { ChildAbort } from "../../util/async/abort.js";
 import { Waker } from "../../util/async/waker.js";
 import type { CliContext } from "../cli/context.js";
-import { judgeAndPrint } from "./check.js";
+import { judgeAndPrint, LiveOnDemand } from "./check.js";
 import type { BuildFlags } from "./flags.js";
 import { type BuildContext, findWork, openBuild, type Work } from "./open.js";
 import { COMMAND_WORDS } from "./words.js";
@@ -22,12 +22,16 @@ export async function watchFile(context: CliContext, word: string | undefined, f
 
 async function rounds(build: BuildContext, work: Work, flags: BuildFlags, saved: Waker): Promise<never> {
   const { context, clock } = build;
+  using live = new LiveOnDemand(build, work, true);
   for (;;) {
     saved.forget();
     using running = new ChildAbort(context.signal);
     const next = saved.wait(clock, undefined, context.signal).finally(() => running.abort());
+    // An end of the command during the verdict ends that first.
+    next.catch(() => {});
     try {
-      await judgeAndPrint(build, work, flags, running.signal, () => ["", `${timeOf(clock.now())} ${work.name}`]);
+      const heading = () => ["", `${timeOf(clock.now())} ${work.name}`];
+      await judgeAndPrint(build, work, flags, { signal: running.signal, live, heading });
     } catch (error) {
       // A save during the run: the next round judges it.
       if (context.signal.aborted || !running.signal.aborted) throw error;

@@ -30,7 +30,8 @@ export type ChildEnd =
 
 export interface ChildOptions {
   readonly command: readonly string[];
-  readonly input: string;
+  /** for its standard input; a process whose input comes later waits for it, without a limit */
+  readonly input: string | Promise<string>;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   /** Without a report for so long, the process is ended; ms. */
@@ -65,14 +66,15 @@ export async function runChild(
   const printed = new PrintedLines();
   let stderr = "";
   let timer: Timer | undefined;
+  let hasInput = false;
   const restart = () => {
     timer?.stop();
+    if (!hasInput) return;
     timer = clock.timer(options.patienceMs, () => {
       ended.push({ kind: "too-slow" });
       endGroup(child);
     });
   };
-  restart();
   const look = () => {
     if (residentBytes(child.pid) > options.mostBytes) {
       ended.push({ kind: "out-of-memory" });
@@ -95,7 +97,11 @@ export async function runChild(
   child.once("error", () => ended.push({ kind: "ended", exitCode: null }));
   // Of a process that ended before it read all of it.
   child.stdin.once("error", () => {});
-  child.stdin.end(options.input);
+  void Promise.resolve(options.input).then((input) => {
+    hasInput = true;
+    restart();
+    child.stdin.end(input);
+  });
   child.once("exit", () => endGroup(child));
   child.once("close", (exitCode) => {
     ended.push(

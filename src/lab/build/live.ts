@@ -31,10 +31,12 @@ export interface LiveRun {
 /**
  * Runs a command line of this program that plays a task's scenario, in a process of its own with limits.
  * @param command the program and its words
+ * @param file the learner's; empty: kubelab's own part runs. The cluster starts before it is known
  */
 export async function playLive(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
   command: readonly string[],
+  file: string | Promise<string>,
 ): Promise<LiveRun> {
   // Whatever a killed run leaves behind is below it.
   const folder = await makeTemporaryFolder("build");
@@ -51,7 +53,7 @@ export async function playLive(
     const { end, printed } = await runChild(
       {
         command,
-        input: "",
+        input: file,
         env: { TMPDIR: folder, HOME: folder, XDG_STATE_HOME: folder, PATH: "/usr/bin:/bin", LANG: "C.UTF-8" },
         cwd: folder,
         patienceMs: PATIENCE_MS,

@@ -12,7 +12,7 @@ import type { Guard } from "./guard.js";
 import { checkForReal } from "./real/check.js";
 import { RealTime } from "./real/real-time.js";
 import type { Scenario } from "./scenario.js";
-import { openStage, type RunDeps, type Stage } from "./stage.js";
+import { openControlPlane, openNodes, type RunDeps, type Stage } from "./stage.js";
 import { type Judgement, judge, Watch } from "./verdict.js";
 
 /** Conditions are looked at this often, in ms of the cluster's clock. */
@@ -26,8 +26,6 @@ const CALM_MS = 30_000;
 interface RunOptions {
   /** called for a fault that found nothing to break, such as a container that had ended; default: it fails the run */
   readonly onMissed?: (entry: Scenario["do"][number]) => void;
-  /** tried once the scenario is over, in the cluster's time; @returns further judgements */
-  readonly after?: (stage: Stage, signal: AbortSignal) => Promise<readonly Judgement[]>;
 }
 
 /**
@@ -51,7 +49,9 @@ export async function runScenario(
     const { signal } = deps.context;
     const time = real === undefined ? new HeldTime(clock, true) : new RealTime(clock);
     const heard = { ...deps, onFact: (fact: TraceEvent) => void (isOver || deps.onFact?.(fact)) };
-    const stage = await time.during(() => openStage(heard, clock, scenario, open), signal);
+    const plane = await time.during(() => openControlPlane(heard, clock, scenario, open), signal);
+    const parts = (await deps.parts?.()) ?? {};
+    const stage = await time.during(() => openNodes(heard, plane, parts, scenario, open), signal);
     for (const object of scenario.objects) {
       // What one object leads to is done before the next one comes, so that each run does the same.
       await time.settle();
@@ -60,7 +60,7 @@ export async function runScenario(
     }
     await time.settle();
     const judgements = await play(stage, scenario, { open, signal, time, ...options });
-    const { after } = options;
+    const { after } = parts;
     if (after === undefined) return judgements;
     return [...judgements, ...(await time.during(() => after(stage, signal), signal))];
   } finally {

@@ -20,6 +20,7 @@ import { labFolderPrefix } from "../labs/environment/orphaned-processes.js";
 import { Guard } from "./guard.js";
 import type { RealParts } from "./real/check.js";
 import type { Scenario } from "./scenario.js";
+import type { Judgement } from "./verdict.js";
 
 const KUBE_VERSION = "1.25";
 
@@ -39,27 +40,35 @@ export interface Stage {
   readonly guard: Guard | undefined;
 }
 
-/** What a run gets from its process. */
-export interface RunDeps {
-  readonly context: NodeContext;
-  readonly random: SeededRandom;
+/** What a run replaces, and what it does after its scenario. */
+export interface RunParts {
   /** of each kubelet; default: none */
   readonly hooks?: KubeletHooks;
   /** makes the token with which the nodes join, as the administrator; default: one for each */
   readonly joinToken?: (client: KubeClient, nowMs: number) => Promise<BootstrapToken>;
+  /** tried once the scenario is over, in the cluster's time; @returns further judgements */
+  readonly after?: (stage: Stage, signal: AbortSignal) => Promise<readonly Judgement[]>;
+}
+
+/** What a run gets from its process. */
+export interface RunDeps {
+  readonly context: NodeContext;
+  readonly random: SeededRandom;
+  /** called once the control plane runs; its time stands still meanwhile. Default: nothing is replaced */
+  readonly parts?: () => Promise<RunParts>;
   /** default: none, in virtual time */
   readonly real?: RealParts;
   /** called with each fact of the cluster */
   readonly onFact?: (event: TraceEvent) => void;
 }
 
-/** Starts the control plane and the nodes. @param open closes them */
-export async function openStage(
-  { context, random, hooks, joinToken, onFact, real = {} }: RunDeps,
+/** Starts the control plane. @param open closes it */
+export async function openControlPlane(
+  { random, onFact }: RunDeps,
   clock: SystemClock,
   scenario: Scenario,
   open: Disposables,
-): Promise<Stage> {
+) {
   const facts = new LabFacts(clock);
   const trace = facts.openTrace();
   if (onFact !== undefined) facts.passTo({ level: facts.level, write: onFact });
@@ -71,10 +80,23 @@ export async function openStage(
   const isRestarted = scenario.do.some(({ fault }) => fault === "apiserver-restart");
   const apiServer = isRestarted ? await ApiServerPod.open(settings, join(folder, "etcd")) : undefined;
   const plane = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
-  const { admin } = plane;
   open.defer(() => apiServer?.[Symbol.asyncDispose]() ?? plane.close());
-  const client = createClient(admin, { clock, random, trace: facts.reads, actor: "user" });
+  const client = createClient(plane.admin, { clock, random, trace: facts.reads, actor: "user" });
   open.defer(() => client.close());
+  open.defer(async () => faults.writes.set(0));
+  return { clock, random, facts, folder, faults, dnsFaults, apiServer, plane, client };
+}
+
+/** Starts the nodes. @param open closes them */
+export async function openNodes(
+  { context, real = {} }: RunDeps,
+  { folder, plane, ...shared }: Awaited<ReturnType<typeof openControlPlane>>,
+  { hooks, joinToken }: RunParts,
+  scenario: Scenario,
+  open: Disposables,
+): Promise<Stage> {
+  const { clock, random, facts, client, apiServer } = shared;
+  const { admin } = plane;
   const token = await joinToken?.(client, clock.now());
   const nothing = async () => {};
   const description = "the scenario's cluster";
@@ -98,7 +120,6 @@ export async function openStage(
     },
   );
   open.defer(() => nodes[Symbol.asyncDispose]());
-  open.defer(async () => faults.writes.set(0));
   const guard = scenario.invariants.length === 0 ? undefined : new Guard(scenario.invariants, clock, facts.reads);
   if (guard !== undefined) {
     open.defer(async () => guard[Symbol.dispose]());
@@ -106,7 +127,7 @@ export async function openStage(
     if (apiServer !== undefined) apiServer.onChange = (current) => guard.follow(current);
     for (const { name, runtime } of nodes.all) guard.followRuntime(name, runtime.control);
   }
-  return { clock, random, facts, nodes, faults, dnsFaults, apiServer, client, guard };
+  return { ...shared, nodes, guard };
 }
 
 /** Opens a proxy before the runtime that was named. */

@@ -38,8 +38,8 @@ describe.each(Object.keys(MISTAKES))("the live run of %s", (task) => {
   const [from, to, sentence] = MISTAKES[task] ?? ["", "", /no mistake is known/];
   const play = (file: string, text: string) => {
     writeFileSync(join(home, file), text);
-    const command = [CLI, "build", "live", task, join(home, file)];
-    return playLive({ clock: new SystemClock(), signal: new AbortController().signal }, command);
+    const command = [CLI, "build", "live", task];
+    return playLive({ clock: new SystemClock(), signal: new AbortController().signal }, command, join(home, file));
   };
 
   test("the solution holds what the scenario expects", async () => {

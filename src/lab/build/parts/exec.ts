@@ -9,9 +9,9 @@ import type { RemoteCommandClientSession } from "../../../staging/streaming/remo
 import { streamTypes } from "../../../staging/streaming/remote-command/spdy-protocols.js";
 import { exitCodeOf } from "../../../staging/streaming/remote-command/status-text.js";
 import { LabError } from "../../../util/errors.js";
-import type { Stage } from "../../chaos/stage.js";
+import type { RunParts, Stage } from "../../chaos/stage.js";
 import type { Judgement } from "../../chaos/verdict.js";
-import { call, type Part, type Written } from "./part.js";
+import { call, type Written } from "./part.js";
 
 const POD = { namespace: "default", pod: "web", container: "main" };
 /** Blanks and signs that a query must escape. */
@@ -20,7 +20,7 @@ const STREAMS = { stdin: true, stdout: true, stderr: false, tty: false };
 const PRINTS = "got hello & more\n";
 
 /** A command in a container, through the API server and the kubelet. */
-export function exec(written: Written): Part {
+export function exec(written: Written): RunParts {
   const path =
     written === undefined
       ? execUrl({ ...POD, name: POD.pod, subresource: "exec", words: COMMAND }, STREAMS)

@@ -11,9 +11,9 @@ import {
   tokenSecretName,
 } from "../../../staging/cluster-bootstrap/secret.js";
 import { type BootstrapToken, parseToken } from "../../../staging/cluster-bootstrap/token.js";
-import type { Stage } from "../../chaos/stage.js";
+import type { RunParts, Stage } from "../../chaos/stage.js";
 import type { Judgement } from "../../chaos/verdict.js";
-import { call, type Part, type Written } from "./part.js";
+import { call, type Written } from "./part.js";
 
 /** An example from kubeadm's documentation: the cluster ends with the run. */
 const TOKEN = "abcdef.0123456789abcdef";
@@ -22,7 +22,7 @@ const LIFE_MS = 20_000;
 const LOOK_MS = 500;
 
 /** The node joins with the learner's token; then the token cleaner deletes it. */
-export function token(written: Written): Part {
+export function token(written: Written): RunParts {
   const isExpired = (secret: KubeObject, nowMs: number) =>
     written === undefined
       ? nowMs >= (expirationMs(secret) ?? nowMs + 1)
@@ -34,7 +34,7 @@ export function token(written: Written): Part {
 }
 
 /** The node's request for a certificate, which only the controllers of the cluster approve. */
-export function csr(written: Written): Part {
+export function csr(written: Written): RunParts {
   const joinToken = (client: KubeClient, nowMs: number) => storeToken(client, nowMs, undefined);
   if (written === undefined) return { joinToken };
   const { nodeSubject, csrObject } = written as unknown as IdentityParts;

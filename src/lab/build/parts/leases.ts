@@ -7,14 +7,15 @@ import {
 } from "../../../staging/component-helpers/lease/controller.js";
 import type { LeaseOutcome } from "../../../staging/component-helpers/lease/lease-observer.js";
 import { AsyncQueue } from "../../../util/async/async-queue.js";
-import { call, changed, type Methods, make, type Part, replace, type Written } from "./part.js";
+import type { RunParts } from "../../chaos/stage.js";
+import { call, changed, type Methods, make, replace, type Written } from "./part.js";
 
 /** What the nodes of the embedded cluster use: their leases last 40 s. */
 const LEASE_DURATION_S = 40;
 const JITTER_FACTOR = 0.04;
 
 /** The time between two renewals. */
-export function renewInterval(written: Written): Part {
+export function renewInterval(written: Written): RunParts {
   return changed(written, (module, { deps }) => {
     const random = () => deps.random.float();
     const intervalMs = () => call<number>(module, "renewInterval", LEASE_DURATION_S);
@@ -24,7 +25,7 @@ export function renewInterval(written: Written): Part {
 }
 
 /** A round of the loop; the time between two stays kubelab's. */
-export function leaseLoop(written: Written): Part {
+export function leaseLoop(written: Written): RunParts {
   return changed(written, (module, { deps: { agent } }) =>
     replace(agent.lease, { sync: roundOf(module, agent.lease) }),
   );
@@ -65,7 +66,7 @@ function roundOf(written: Methods, own: LeaseController): LeaseController["sync"
 }
 
 /** The loop around the rounds, which stay kubelab's. */
-export function keepLease(written: Written): Part {
+export function keepLease(written: Written): RunParts {
   return changed(written, (module, { deps: { agent } }) => {
     const { lease } = agent;
     const own = { deps: lease.deps, observer: lease.observer, sync: lease.sync.bind(lease) };

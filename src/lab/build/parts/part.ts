@@ -1,8 +1,6 @@
-import type { Kubelet, KubeletHooks } from "../../../kubelet/app/kubelet.js";
-import type { KubeClient } from "../../../staging/client-go/rest/client.js";
-import type { BootstrapToken } from "../../../staging/cluster-bootstrap/token.js";
+import type { Kubelet } from "../../../kubelet/app/kubelet.js";
 import { openCondition } from "../../../testbed/time/condition.js";
-import type { Stage } from "../../chaos/stage.js";
+import type { RunParts, Stage } from "../../chaos/stage.js";
 import type { Judgement } from "../../chaos/verdict.js";
 
 const LOOK_MS = 500;
@@ -11,16 +9,6 @@ export type Methods = Readonly<Record<string, unknown>>;
 
 /** What the learner's file exports; undefined: kubelab's own part runs. */
 export type Written = Methods | undefined;
-
-/** How a live run uses the learner's part. */
-export interface Part {
-  /** of the node's kubelet */
-  readonly hooks?: KubeletHooks;
-  /** makes the token with which the node joins */
-  readonly joinToken?: (client: KubeClient, nowMs: number) => Promise<BootstrapToken>;
-  /** tried once the scenario is over */
-  readonly after?: (stage: Stage, signal: AbortSignal) => Promise<readonly Judgement[]>;
-}
 
 /** Replaces methods of a part of the kubelet that is made already. */
 export function replace<T extends object>(part: T, methods: Partial<T>): void {
@@ -38,7 +26,7 @@ export function call<T>(written: Methods, name: string, ...args: readonly unknow
 }
 
 /** Changes the kubelet before anything of it runs, if the learner's part is to run. */
-export function changed(written: Written, change: (written: Methods, kubelet: Kubelet) => void): Part {
+export function changed(written: Written, change: (written: Methods, kubelet: Kubelet) => void): RunParts {
   return written === undefined ? {} : { hooks: { made: (kubelet) => change(written, kubelet) } };
 }
 

@@ -2,23 +2,24 @@ import { emptyStatus, PodCache } from "../../../kubelet/container/cache.js";
 import type { PodStatus } from "../../../kubelet/container/runtime.js";
 import { rankPods } from "../../../kubelet/eviction/ranking.js";
 import { orAborted } from "../../../util/async/concurrency.js";
-import { call, changed, make, type Part, replace, type Written } from "./part.js";
+import type { RunParts } from "../../chaos/stage.js";
+import { call, changed, make, replace, type Written } from "./part.js";
 
 /** The phase of each pod. */
-export function getPhase(written: Written): Part {
+export function getPhase(written: Written): RunParts {
   return written === undefined
     ? {}
     : { hooks: { getPhase: (spec, statuses) => call(written, "getPhase", spec, statuses) } };
 }
 
 /** What PLEG makes of two lists. */
-export function generateEvents(written: Written): Part {
+export function generateEvents(written: Written): RunParts {
   if (written === undefined) return {};
   return { hooks: { generateEvents: (ref, before, after) => call(written, "generateEvents", ref, before, after) } };
 }
 
 /** The back-off of containers; that of images stays kubelab's. */
-export function backOff(written: Written): Part {
+export function backOff(written: Written): RunParts {
   return changed(written, (module, { deps, backOff: own }) => {
     const yours = make(module, "Backoff", { now: () => deps.clock.now() }, own.options);
     replace(own, {
@@ -36,7 +37,7 @@ interface Answer {
 }
 
 /** The cache where pod workers wait for PLEG. kubelab's own is filled too: inspectors list it. */
-export function podCache(written: Written): Part {
+export function podCache(written: Written): RunParts {
   return changed(written, (module, { podCache: own }) => {
     const yours = make(module, "PodCache");
     const { get, set, delete: remove, updateTime } = PodCache.prototype;
@@ -68,7 +69,7 @@ export function podCache(written: Written): Part {
 }
 
 /** Which pod goes first when memory is short. */
-export function eviction(written: Written): Part {
+export function eviction(written: Written): RunParts {
   if (written === undefined) return {};
   const rank: typeof rankPods = (signal, hasDedicatedImageFs, pods, statsOf) => {
     const measured = rankPods(signal, hasDedicatedImageFs, pods, statsOf);

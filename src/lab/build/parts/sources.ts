@@ -6,8 +6,8 @@ import type { MirrorPodParts } from "../../../kubelet/pod/mirror-client.js";
 import type { KubeObject } from "../../../staging/apimachinery/api/meta.js";
 import type { V1Pod } from "../../../staging/apimachinery/api/pod.js";
 import { objectPath, PODS } from "../../../staging/client-go/rest/paths.js";
-import type { Stage } from "../../chaos/stage.js";
-import { becomes, call, type Methods, make, type Part, replace, type Written } from "./part.js";
+import type { RunParts, Stage } from "../../chaos/stage.js";
+import { becomes, call, type Methods, make, replace, type Written } from "./part.js";
 
 const STATIC_POD = `apiVersion: v1
 kind: Pod
@@ -20,7 +20,7 @@ const MIRROR_POD = "static-node-1";
 const AFTER_MS = 15_000;
 
 /** Pods of a file and of the API server. Afterwards a pod is deleted. */
-export function podConfig(written: Written): Part {
+export function podConfig(written: Written): RunParts {
   return {
     hooks: {
       made: (kubelet) => {
@@ -54,7 +54,7 @@ function mergeWith(written: Methods, { podConfig: own }: Kubelet): void {
 }
 
 /** The mirror pod of a static pod. Afterwards somebody deletes it. */
-export function mirrorPod(written: Written): Part {
+export function mirrorPod(written: Written): RunParts {
   return {
     hooks: {
       made: writeStaticPod,

@@ -1,10 +1,13 @@
 import { inspect, isDeepStrictEqual } from "node:util";
+import { messageOf } from "../../../util/errors.js";
 
 const MOST_CHARACTERS = 400;
 const MAX_DEPTH = 30;
 
 /** A value as one short line of JavaScript. */
 export function shown(value: unknown): string {
+  // Its stack is of this program.
+  if (value instanceof Error) return `[${value.name}: ${messageOf(value).slice(0, MOST_CHARACTERS)}]`;
   const text = inspect(value, {
     depth: 8,
     breakLength: Number.POSITIVE_INFINITY,
