@@ -120,6 +120,10 @@ function statusWrites(exam: Exam): readonly SeenRequest[] {
 async function examineDeletion(exam: Exam): Promise<void> {
   const id = "deletion-grace";
   if (exam.hasFailed("pod-running")) return exam.judge(id, false, "pod web never ran");
+  const before = await readPod(exam, "web");
+  if (before === undefined || !isPhase("Running")(before)) {
+    return exam.judge(id, false, `pod web ended before its deletion: ${podText(before)}`);
+  }
   const fromMs = exam.now;
   await exam.remove(podPath("web"), { gracePeriodSeconds: GRACE_SECONDS });
   const isGone = await exam.until(GONE_MS, async () => ((await readPod(exam, "web")) === undefined ? true : undefined));

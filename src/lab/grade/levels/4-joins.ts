@@ -36,6 +36,8 @@ const MAX_REQUESTS = 8;
 const FILE_MS = 45_000;
 /** Two are right: one at first, one after the deletion. */
 const MAX_MIRRORS = 6;
+/** Go's kubelet creates a mirror pod that was deleted by force with the next sync of its pod: every minute, and half of it at most. */
+const MIRROR_MS = 100_000;
 const STATIC = "static-web";
 const LINE = "the line that the examiner looks for";
 
@@ -164,7 +166,7 @@ async function examineStatic(exam: Exam): Promise<void> {
   }
   await exam.remove(podPath(name), { gracePeriodSeconds: 0 });
   const isNew = (pod: V1Pod) => isMirror(pod) && pod.metadata.uid !== first.metadata.uid;
-  const second = await untilPod(exam, name, isNew, FILE_MS);
+  const second = await untilPod(exam, name, isNew, MIRROR_MS);
   const starts = startsOf(exam, name);
   if (second === undefined) {
     const lines = exam.linesOf(exam.requests({ resource: "pods", verb: "create delete" }));
