@@ -92,8 +92,10 @@ done
 uid=$(value uid)
 echo "Node $node is registered" >&2
 
-# The heartbeat: reads the Lease for its version, then updates or creates it.
+# The heartbeat: reads the Lease for its version, then updates or creates it. The pause begins before that, since it takes a while.
 while :; do
+  pause 10000 &
+  timer=$!
   wait_ms=100
   while :; do
     ask GET "$leases/$node"
@@ -104,5 +106,5 @@ while :; do
     case $status in 200 | 201) break ;; esac
     back_off "cannot renew the Lease"
   done
-  pause 10000
+  wait "$timer"
 done

@@ -88,7 +88,9 @@ async function gradeOnce(context: CliContext, command: readonly string[], flags:
     },
     verdict: (verdict) => {
       known.push(verdict);
-      if (context.showsProgress) context.notice(said(context, report.verdictLine(verdict)));
+      if (!context.showsProgress) return;
+      context.notice(said(context, report.verdictLine(verdict)));
+      if (verdict.outcome === "failed") context.notice(said(context, report.reasonLine(verdict)));
     },
   };
   const show = (verdicts: readonly Verdict[], lastLines: readonly string[]) => {

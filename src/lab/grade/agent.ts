@@ -130,16 +130,17 @@ export class Agent implements AsyncDisposable {
     }
   }
 
-  /** Sends SIGTERM and waits. @returns false if it still runs after `patienceMs` of real time */
-  async terminate(patienceMs: number): Promise<boolean> {
+  /** Sends SIGTERM and waits. @returns false if it still runs after `patienceMs` of real time @throws the signal's reason */
+  async terminate(patienceMs: number, signal: AbortSignal): Promise<boolean> {
     if (this.#end === undefined) this.#child.kill("SIGTERM");
     const patience = new AbortController();
-    const tooLate = this.#clock.sleep(patienceMs, patience.signal).then(
+    const tooLate = this.#clock.sleep(patienceMs, AbortSignal.any([patience.signal, signal])).then(
       () => false,
       () => true,
     );
     const isOver = await Promise.race([this.#exited.then(() => true), tooLate]);
     patience.abort();
+    signal.throwIfAborted();
     return isOver;
   }
 

@@ -39,11 +39,20 @@ export function verdictLine({ requirement, outcome }: Verdict): string {
   return `${SIGNS[outcome]}  ${requirement.title}`;
 }
 
-/** The lines of one verdict: what it is about, the fact that decided it, and for a failure what was seen and who does it right. */
-function verdictLines(verdict: Verdict): readonly string[] {
+/** The fact that decided a verdict, below its line. */
+export function reasonLine({ why }: Verdict): string {
+  return `      ${why}`;
+}
+
+/**
+ * The lines of one verdict: what it is about, the fact that decided it, and for a failure what was seen and who does it right.
+ * @param before the verdict above it: a reason that ended the level is said once
+ */
+function verdictLines(verdict: Verdict, before: Verdict | undefined): readonly string[] {
   const { requirement, outcome, why, evidence } = verdict;
   const { upstream } = requirement;
-  const lines = [verdictLine(verdict), `      ${why}`];
+  if (outcome === "failed" && before?.outcome === "failed" && before.why === why) return [verdictLine(verdict)];
+  const lines = [verdictLine(verdict), reasonLine(verdict)];
   if (outcome !== "failed") return lines;
   return [...lines, ...evidence.map((line) => `      | ${line}`), `      ${upstream.file} (${upstream.func})`];
 }
@@ -55,7 +64,7 @@ function verdictLines(verdict: Verdict): readonly string[] {
 export function gradeText(verdicts: readonly Verdict[], lastLines: readonly string[], usesRuntime: boolean): string {
   const levels = byLevel(verdicts).flatMap(([level, own]) => {
     const notes = level.runsPods === true && !usesRuntime ? [NO_RUNTIME] : [];
-    return [levelHeading(level), ...notes, ...own.flatMap(verdictLines)];
+    return [levelHeading(level), ...notes, ...own.flatMap((one, i) => verdictLines(one, own[i - 1]))];
   });
   const last = lastLines.slice(-MAX_LAST_LINES).map((line) => `| ${line}`);
   return [scoreLine(verdicts), ...levels, ...(last.length === 0 ? [] : ["The agent's last output:", ...last])].join(

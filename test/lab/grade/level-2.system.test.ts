@@ -27,7 +27,7 @@ const MISTAKES = [
   [
     "repeats-pod-status",
     ["pod-status-quiet"],
-    /^[34] writes of the status of pod \w+ in 20 s in which nothing changed$/,
+    /^\d+ writes of the status of pod \w+ in 20 s in which nothing changed$/,
   ],
   ["no-grace", ["deletion-grace"], /was killed \d\.\d s after the deletion; its grace period is 10 s$/],
   ["never-deletes", ["deletion-grace"], /^the object of pod web is still there 30 s after the deletion$/],

@@ -182,7 +182,7 @@ async function examineConflict(exam: Exam): Promise<void> {
 }
 
 async function examineEnd(exam: Exam): Promise<void> {
-  const isOver = await exam.agent.terminate(SIGTERM_MS);
+  const isOver = await exam.agent.terminate(SIGTERM_MS, exam.signal);
   const why = isOver ? "it has ended" : `it still runs ${SIGTERM_MS / 1000} s after SIGTERM, and is killed`;
   exam.judge("sigterm", isOver, why);
 }
