@@ -33,7 +33,7 @@ suiteNeeding(["kubectl"], "kubectl requests that are not served", () => {
     [["top", "node"], /Metrics API not available|NotFound|metrics not available yet/],
     [["top", "pod"], /Metrics API not available|NotFound|metrics not available yet/],
     [["get", "flowschemas"], /doesn't have a resource type "flowschemas"/],
-    [["create", "-f", "crd.json"], /the server does not allow this method on the requested resource/],
+    [["create", "-f", "crd.json"], /must have exactly one version marked as storage version/],
     [["create", "-f", "nothing.json"], /no matches for kind "Nothing" in version "v1"/],
     [["get", "validatingwebhookconfigurations"], /doesn't have a resource type "validatingwebhookconfigurations"/],
     [["create", "-f", "schema.json"], /no matches for kind "FlowSchema" in version "flowcontrol.apiserver.k8s.io\/v1"/],

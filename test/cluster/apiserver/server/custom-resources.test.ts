@@ -388,6 +388,30 @@ describe("definitions", () => {
     expect((await face.ask(path)).body.items.length).toBe(1);
   });
 
+  const broken: readonly (readonly [what: string, spec: unknown, status: number])[] = [
+    [
+      "no versions",
+      { group: "x.example.com", names: { plural: "xs", kind: "X" }, scope: "Cluster", versions: [] },
+      422,
+    ],
+    ["nothing", {}, 422],
+    ["null", null, 422],
+    ["versions of a wrong type", { versions: "v1" }, 400],
+    ["a schema that is a list", { versions: [{ name: "v1", schema: { openAPIV3Schema: [] } }] }, 400],
+    [
+      "items as a list",
+      { versions: [{ name: "v1", schema: { openAPIV3Schema: { type: "array", items: [{}] } } }] },
+      422,
+    ],
+  ];
+  for (const [what, spec, status] of broken) {
+    test(`a broken definition is refused: ${what}`, async () => {
+      const body = { ...definition("xs", "X", { group: "x.example.com" }), spec };
+      const answer = await face.ask(DEFINITIONS, { method: "POST", body });
+      expect([answer.status, answer.text], answer.text).toEqual([status, expect.not.stringContaining("Internal")]);
+    });
+  }
+
   test("what a webhook should convert is refused, not shown wrongly", async () => {
     const body = definition("hookeds", "Hooked", { versions: [V1, V1BETA1] });
     const clientConfig = { url: "https://127.0.0.1:1/convert" };

@@ -24,7 +24,7 @@ async function loadValidation(definition: KubeObject): Promise<void> {
 
 /** Adds the storage version to those in which objects were ever stored. */
 function withStoredVersion(definition: Definition): Definition {
-  const { storedVersions = [] } = definition.status ?? {};
+  const storedVersions = definition.status?.storedVersions ?? [];
   const storage = definition.spec.versions.find((version) => version.storage)?.name;
   if (storage === undefined || storedVersions.includes(storage)) return definition;
   return { ...definition, status: { ...definition.status, storedVersions: [...storedVersions, storage] } };

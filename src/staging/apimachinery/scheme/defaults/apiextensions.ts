@@ -16,6 +16,8 @@ export const apiextensionsDefaults: Readonly<Record<string, DefaultsFunction>> =
       names["singular"] ??= kind.toLowerCase();
       names["listKind"] ??= `${kind}List`;
     }
+    // Validation refuses a definition without versions; null would be in its way.
+    spec["versions"] ??= [];
     spec["conversion"] ??= { strategy: "None" };
   },
 };
