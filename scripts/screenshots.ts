@@ -121,10 +121,10 @@ async function drawLive(): Promise<void> {
     await press("f flood");
     await page
       .getByRole("listbox")
-      .getByText(/merge the update/)
+      .getByText(/merges \d+ updates/)
       .first()
       .waitFor();
-    await page.locator(".dot").nth(5).waitFor();
+    await page.locator(".dot").first().waitFor();
     await page.screenshot({ path: `${FOLDER}/live-page.png` });
     await page.close();
   } finally {

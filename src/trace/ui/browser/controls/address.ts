@@ -42,7 +42,8 @@ function goTo(state: PageState, hash: string): void {
 /** Keeps the address of a file's page up to date, so that it can be shared. */
 export function keepAddress(state: PageState): void {
   if (location.hash !== "") goTo(state, location.hash);
-  addEventListener("hashchange", () => goTo(state, location.hash));
+  // The page may have replaced the address before it hears of the change.
+  addEventListener("hashchange", ({ newURL }) => goTo(state, new URL(newURL).hash));
   let dueMs = 0;
   let isWaiting = false;
   const frame = (nowMs: number) => {
