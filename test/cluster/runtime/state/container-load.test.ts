@@ -79,7 +79,7 @@ describe("what the control makes a container use", () => {
     const { control } = lab.runtime;
     control.loadContainer(container.containerId, { fillBytes: 3 * MIB });
     assert.equal(usageOf(container).disk - before, 3 * MIB);
-    const info = await lab.runtime.handlers.image.imageFsInfo?.({}, {} as never);
+    const info = await lab.runtime.handlers.image.imageFsInfo?.({}, { rpc: { name: "ImageFsInfo" } } as never);
     assert.ok(Number((info as never as FsInfo).containerFilesystems[0]?.usedBytes.value) >= 3 * MIB);
     control.loadContainer(container.containerId, { fillBytes: 0 });
     assert.equal(usageOf(container).disk, before);
