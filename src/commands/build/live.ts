@@ -106,7 +106,7 @@ function whyNot({ failed, end }: LiveRun, language: BuildContext["language"]): s
   if (failed !== undefined) return failed;
   return end.kind === "ended"
     ? words.liveExit(String(end.exitCode ?? "?"))
-    : words[end.kind === "too-slow" ? "liveSlow" : "liveMemory"];
+    : words[end.kind === "too-slow" ? "liveSlow" : end.kind === "disturbed" ? "liveDisturbed" : "liveMemory"];
 }
 
 /** The facts of only one of the two runs, in order. */

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { kill } from "node:process";
+import { kill, pid } from "node:process";
 import type { Readable } from "node:stream";
 import { ChildAbort, onAbort } from "../../util/async/abort.js";
 import { AsyncQueue } from "../../util/async/async-queue.js";
 import type { Clock } from "../../util/clock.js";
+import { killMarked } from "../../util/os/processes.js";
 import { residentBytes } from "../../util/os/resident-memory.js";
 import type { Timer } from "../../util/timer.js";
 
@@ -14,6 +15,10 @@ const MAX_REPORT_LINE = 256 * 1024;
 const MAX_STDERR = 16_384;
 /** How often the memory of the process is read: buffers are outside of its heap. */
 const LOOK_MS = 100;
+
+/** Marks the process and what it starts, wherever that goes. */
+const MARK = "KUBELAB_BUILD_RUN";
+let startedCount = 0;
 
 const V8_REPORT = /^(?:<--- Last few GCs --->|# Fatal |FATAL ERROR: )/;
 
@@ -26,7 +31,7 @@ export interface Printed {
 /** How the process ended. */
 export type ChildEnd =
   | { readonly kind: "ended"; readonly exitCode: number | null }
-  | { readonly kind: "too-slow" | "out-of-memory" };
+  | { readonly kind: "too-slow" | "out-of-memory" | "disturbed" };
 
 export interface ChildOptions {
   readonly command: readonly string[];
@@ -55,9 +60,10 @@ export async function runChild(
 ): Promise<{ readonly end: ChildEnd; readonly printed: Printed }> {
   signal.throwIfAborted();
   const [program = "", ...args] = [process.execPath, `--max-old-space-size=${options.heapMb}`, ...options.command];
+  const mark = `${pid}.${startedCount++}.${clock.now()}`;
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: options.env,
+    env: { ...options.env, [MARK]: mark },
     stdio: ["pipe", "pipe", "pipe", "pipe"],
     // A group of its own, so that nothing that it starts is left over.
     detached: true,
@@ -87,7 +93,13 @@ export async function runChild(
   using _abort = onAbort(stop.signal, () => endGroup(child));
   linesOf(child.stdio[3] as Readable, MAX_REPORT_LINE, (line) => {
     restart();
-    onReport(line);
+    try {
+      onReport(line);
+    } catch {
+      // It is no line of ours: the learner's code has written it, or has changed what writes it.
+      ended.push({ kind: "disturbed" });
+      endGroup(child);
+    }
   });
   linesOf(child.stdout, MOST_LINE_CHARACTERS, (line) => printed.add(line));
   linesOf(child.stderr, MOST_LINE_CHARACTERS, (line) => {
@@ -102,7 +114,10 @@ export async function runChild(
     restart();
     child.stdin.end(input);
   });
-  child.once("exit", () => endGroup(child));
+  child.once("exit", () => {
+    endGroup(child);
+    killMarked(MARK, mark);
+  });
   child.once("close", (exitCode) => {
     ended.push(
       /heap out of memory|allocation failed/i.test(stderr) ? { kind: "out-of-memory" } : { kind: "ended", exitCode },
@@ -119,6 +134,7 @@ export async function runChild(
     timer?.stop();
     looking.stop();
     endGroup(child);
+    killMarked(MARK, mark);
   }
 }
 

@@ -23,7 +23,7 @@ export type Failure =
   | { readonly kind: "absent" | "never-loads" }
   /** the calls that were running */
   | { readonly kind: "too-slow"; readonly calls: readonly string[] }
-  | { readonly kind: "out-of-memory"; readonly calls: readonly string[] }
+  | { readonly kind: "out-of-memory" | "disturbed"; readonly calls: readonly string[] }
   | { readonly kind: "exits"; readonly calls: readonly string[]; readonly exitCode: number | null };
 
 export interface Verdict {

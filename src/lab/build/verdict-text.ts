@@ -49,5 +49,6 @@ function failureLines(failure: Failure, place: string, language: Language): read
   if (!("calls" in failure)) return [failure.kind === "absent" ? words.absent(place) : words.neverLoads(place)];
   const call = failure.calls.at(-1) ?? place;
   if (failure.kind === "exits") return [words.exits(call, String(failure.exitCode ?? "?"))];
+  if (failure.kind === "disturbed") return [words.disturbed(call)];
   return [failure.kind === "too-slow" ? words.tooSlow(call, PATIENCE_S) : words.outOfMemory(call)];
 }

@@ -19,6 +19,7 @@ export interface BuildWords {
   tooSlow(call: string, seconds: number): string;
   outOfMemory(call: string): string;
   exits(call: string, exitCode: string): string;
+  disturbed(call: string): string;
   printed(count: number): string;
   more(count: number): string;
 }
@@ -43,6 +44,8 @@ const EN: BuildWords = {
   outOfMemory: (call) => `${call} needed more memory than it may have, and was ended: does a list grow without end?`,
   exits: (call, exitCode) =>
     `${call} ended the process (exit code ${exitCode}): a part of the kubelet returns or throws`,
+  disturbed: (call) =>
+    `${call} disturbed the process that calls it, and was ended: does your file change JSON, Array or another built-in?`,
   printed: (count) => (count === 1 ? "Your file printed 1 line:" : `Your file printed ${count} lines:`),
   more: (count) => `... ${count} more`,
 };
@@ -62,6 +65,7 @@ const ZH: BuildWords = {
   tooSlow: (call, seconds) => `${call} 在 ${seconds} 秒内没有返回，已被终止：是不是有死循环？`,
   outOfMemory: (call) => `${call} 用的内存超过了限制，已被终止：是不是有列表无限增长？`,
   exits: (call, exitCode) => `${call} 结束了进程（退出码 ${exitCode}）：kubelet 的一部分应当返回或抛出错误`,
+  disturbed: (call) => `${call} 干扰了调用它的进程，已被终止：你的文件是否改动了 JSON、Array 或其他内建对象？`,
   printed: (count) => `你的文件打印了 ${count} 行：`,
   more: (count) => `…… 还有 ${count} 行`,
 };

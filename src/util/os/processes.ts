@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
 /** A process that has ended but was not reaped is not running. */
@@ -51,4 +51,38 @@ function statPath(pid: number): string {
 /** The command's name is in brackets and can contain anything: the state is the first word after the last bracket. */
 function markIn(stat: string): string {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+}
+
+/** Ends the processes whose environment has this variable with this value, also those that have left their process group. */
+export function killMarked(name: string, value: string): void {
+  const mark = `\0${name}=${value}\0`;
+  for (const pid of readFolder("/proc")) {
+    if (/^\d+$/.test(pid) && `\0${readText(`/proc/${pid}/environ`)}`.includes(mark)) endOne(Number(pid));
+  }
+}
+
+function readFolder(path: string): readonly string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    // This system has no /proc.
+    return [];
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // The process has ended, or belongs to somebody else.
+    return "";
+  }
+}
+
+function endOne(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }

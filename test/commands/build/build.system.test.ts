@@ -8,6 +8,7 @@ const SOLUTION = readFileSync("test/lab/build/solutions/renew-interval.mjs", "ut
 /** A word in the command line of a process that a learner's file starts. */
 const MARK = "kubelab-build-left-over";
 const SPAWN = `spawn("sh", ["-c", "sleep 300; : ${MARK}"])`;
+const DETACHED = SPAWN.replace(")", ", { detached: true, stdio: 'inherit' }).unref()");
 const HEAD = "// kubelab build: renew-interval\n";
 
 describe("a task from an empty folder to its end", () => {
@@ -134,6 +135,8 @@ describe("files that harm", () => {
     ],
     ["one endless line", "process.stdout.write('x'.repeat(5e7)); return 1", /printed 1 line:\n {2}x{10}/],
     ["a child that stays", `${SPAWN}; return 1`, /must give 10000\n {4}yours gave 1/],
+    ["a child in a session of its own", `${DETACHED}; return 1`, /must give 10000\n {4}yours gave 1/],
+    ["changed built-ins", "JSON.stringify = () => 'x'; return 1", /disturbed the process that calls it/],
     ["an error that is no error", "throw null", /yours threw null/],
   ] as const;
 
