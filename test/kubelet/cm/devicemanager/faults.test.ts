@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "vitest";
 import { readCheckpoint } from "../../../../src/kubelet/cm/devicemanager/checkpoint.js";
 import { ForeignPlugin, healthy } from "../../../support/device-plugin.js";
@@ -112,4 +114,16 @@ test("a plugin that lists an ID twice: the last one counts, and the trace says s
   await lab.until(GPU, 2, 1);
   const messages = only(lab.events, "error").map(({ message }) => message);
   assert.deepEqual(messages, ["The plugin of example.com/gpu lists an ID twice: its 3 devices count as 2."]);
+});
+
+test("a kubelet that ends while it starts leaves no socket that listens", async () => {
+  const lab = new DeviceLab();
+  const starting = lab.manager.start();
+  await lab.stop();
+  await starting;
+  const folder = join(lab.rootDir, "device-plugins");
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith(".sock")),
+    [],
+  );
 });

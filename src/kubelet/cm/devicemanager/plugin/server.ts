@@ -44,7 +44,7 @@ export interface RegistrationServerDeps {
  * first marks the devices of the second as unhealthy.
  */
 export class RegistrationServer {
-  #server: RunningGrpcServer | undefined;
+  #starting: Promise<RunningGrpcServer> | undefined;
   /** by resource */
   readonly #clients = new Map<string, PluginClient>();
   readonly #running = new Set<Promise<void>>();
@@ -65,10 +65,18 @@ export class RegistrationServer {
    * @throws Error or LabError if it cannot listen; the file system's error
    */
   async start(): Promise<void> {
+    this.#starting = this.#listen();
+    await this.#starting;
+  }
+
+  async #listen(): Promise<RunningGrpcServer> {
     await makeFolder(this.folder, FOLDER_MODE);
     await this.#cleanupPluginDirectory();
     const methods = methodsOf(REGISTRATION, { register: (request) => this.#register(request) });
-    this.#server = await serveSocket(methods, this.socketPath, this.deps.trace);
+    const server = await serveSocket(methods, this.socketPath, this.deps.trace);
+    // The kubelet has ended meanwhile.
+    if (this.signal.aborted) await server.close();
+    return server;
   }
 
   /** Mirrors CleanupPluginDirectory in manager.go, as of later releases: v1.25 removes other files too. */
@@ -128,7 +136,9 @@ export class RegistrationServer {
   }
 
   async close(): Promise<void> {
-    await this.#server?.close();
+    // A start that is under way would listen after the end.
+    const server = await this.#starting?.catch(() => undefined);
+    await server?.close();
     for (const client of this.#clients.values()) await client.close();
     await Promise.all(this.#running);
   }
