@@ -37,7 +37,7 @@ export function isFakeName(value: unknown): value is string {
   return typeof value === "string" && /^\$[a-z][\w.-]*$/i.test(value);
 }
 
-/** Whether two values are the same as JSON, where a missing field and undefined are the same. */
+/** Whether two values are the same as JSON, where a missing field, undefined and an empty list of a field are the same. */
 export function isSame(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(plain(one), plain(other));
 }
@@ -49,8 +49,13 @@ function plain(value: unknown, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1));
   if (typeof value !== "object" || (Object.getPrototypeOf(value) ?? Object.prototype) !== Object.prototype)
     return value;
-  const fields = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+  const fields = Object.entries(value).filter(([, one]) => !isMissing(one));
   return Object.fromEntries(fields.map(([name, one]) => [name, plain(one, depth + 1)]));
+}
+
+/** As Go's JSON: a field without a value, or with an empty list. */
+function isMissing(field: unknown): boolean {
+  return field === undefined || field === null || (Array.isArray(field) && field.length === 0);
 }
 
 /** Makes a value and everything in it read-only. */
