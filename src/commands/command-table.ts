@@ -124,6 +124,11 @@ const GROUPS: Readonly<Record<string, readonly Entry[]>> = {
       load: async () => (await import("./cluster/chaos.js")).addChaosCommand,
     },
     {
+      name: "replay",
+      summary: "run a recorded simulation again, and ask what if",
+      load: async () => (await import("./trace/replay.js")).addReplayCommand,
+    },
+    {
       name: "grade",
       summary: "examine your own node agent, in any language: is it a kubelet?",
       load: async () => (await import("./grade/grade.js")).addGradeCommand,

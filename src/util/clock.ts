@@ -10,6 +10,8 @@ export interface Clock {
   readonly speed?: number;
   /** the time stands still, and moves from timer to timer; undefined for clocks that are never held */
   readonly isPaused?: boolean;
+  /** a wait of no time ends when all that is ready at its moment is done; undefined for clocks that run what is due at once */
+  readonly takesTurns?: boolean;
   /** Unix ms on this clock (an accelerated clock is ahead of the wall clock). */
   now(): number;
   /**
@@ -70,6 +72,10 @@ export class SystemClock implements Clock {
 
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  get takesTurns(): boolean {
+    return this.#holdsDue;
   }
 
   /** Monotonic from construction on: a change of the system time has no effect. */

@@ -18,6 +18,10 @@ export class OwnedClock implements Clock {
     return this.clock.isPaused === true;
   }
 
+  get takesTurns(): boolean {
+    return this.clock.takesTurns === true;
+  }
+
   now(): number {
     return this.clock.now();
   }

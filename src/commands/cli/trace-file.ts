@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { ConvertedSink, type RenderTrace, writeTraceFile } from "../../trace/file/converted-sink.js";
 import { NdjsonSink } from "../../trace/file/ndjson.js";
 import type { TraceGraph } from "../../trace/graph/graph.js";
@@ -6,6 +7,7 @@ import { translated, translatedSink } from "../../trace/translated.js";
 import { HtmlSink } from "../../trace/ui/html-sink.js";
 import { LabError } from "../../util/errors.js";
 import type { Say } from "../../util/i18n/sentences.js";
+import type { CliContext } from "./context.js";
 import { TRACE_ENDINGS, TRACE_FORMATS } from "./trace-endings.js";
 
 interface TraceFormat {
@@ -39,6 +41,24 @@ export function formatOf(path: string): TraceFormat {
     what,
     isResult ? "--json prints the result as JSON." : "Name the file for example trace.ndjson.",
   );
+}
+
+/**
+ * Runs something whose facts a file keeps.
+ * @param path of the trace's file, if one is wanted @throws LabError USAGE for an unknown format, BAD_FILE
+ */
+export async function withTraceFile<T>(
+  { cwd, say }: Pick<CliContext, "cwd" | "say">,
+  path: string | undefined,
+  run: (sink: TraceSink | undefined) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return run(undefined);
+  const sink = formatOf(path).open(resolve(cwd, path), say);
+  try {
+    return await run(sink);
+  } finally {
+    await sink.close?.();
+  }
 }
 
 /** A format for readers, whose facts are in their language. */

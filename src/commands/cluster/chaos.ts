@@ -1,6 +1,5 @@
-import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { TraceSink } from "../../trace/trace.js";
+import type { TraceEvent } from "../../trace/events.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { SeededRandom } from "../../util/seeded-random.js";
@@ -36,7 +35,7 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
     .option("--cri <endpoint>", "play on this real container runtime, through a proxy with the faults, in real time")
     .option("-y, --yes", "do not ask before the pods of a real runtime are ended")
     .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
-    .action((word: string, flags: RunFlags) => runNamed(context, word, flags));
+    .action((word: string, flags: RunFlags) => runNamed(context, word, flags, String(chaos.version())));
   addExamples(
     run,
     "kubelab chaos run node-partition",
@@ -62,23 +61,36 @@ async function runNamed(
   context: CliContext,
   word: string,
   { seed: given, junit, json, trace, cri, yes }: RunFlags,
+  version: string,
 ): Promise<void> {
   if (junit === true && json === true) {
     throw new LabError("USAGE", "--json and --junit exclude each other", "Give one of them.");
   }
-  const [{ openScenario }, { runScenario }, { judgementText, verdictXml }] = await Promise.all([
+  const [
+    { openScenario },
+    { runScenario, wholeSecond },
+    { withHead },
+    { withTraceFile },
+    { judgementText, verdictXml },
+  ] = await Promise.all([
     import("../../lab/chaos/library.js"),
     import("../../lab/chaos/run.js"),
+    import("../../lab/chaos/recording.js"),
+    import("../cli/trace-file.js"),
     import("../../lab/chaos/verdict.js"),
   ]);
-  const scenario = await openScenario(word, context.cwd);
+  const { scenario, text } = await openScenario(word, context.cwd);
   const seed = given ?? scenario.seed ?? 1;
   if (cri !== undefined) await agreeTo(context, cri, yes);
   using _line = context.progress(cri === undefined ? `running ${word}` : `running ${word} in real time on ${cri}`);
   const deps = { context, random: new SeededRandom(seed), ...(cri === undefined ? {} : { real: { cri } }) };
-  const judgements = await withTrace(context, trace, (sink) =>
-    runScenario(sink === undefined ? deps : { ...deps, onFact: (fact) => sink.write(fact) }, scenario),
-  );
+  const startMs = wholeSecond();
+  const head = { command: `kubelab chaos run ${word} --seed ${seed}`, version, seed, startMs, scenario: text };
+  const judgements = await withTraceFile(context, trace, (sink) => {
+    const recorded = sink && (cri === undefined ? withHead(sink, head) : sink);
+    const onFact = recorded && ((fact: TraceEvent) => recorded.write(fact));
+    return runScenario({ ...deps, ...defined({ onFact }) }, scenario, { startMs });
+  });
   const holds = judgements.every((one) => one.holds);
   const where = cri === undefined ? "" : `, in real time on ${cri}`;
   const heading = `${scenario.title} (seed ${seed}${where}): ${holds ? "every expectation holds" : "an expectation fails"}`;
@@ -94,22 +106,6 @@ async function agreeTo(context: CliContext, cri: string, yes: true | undefined):
   const question = `A kubelet will work with ${cri}, through a proxy that breaks its calls: it ends all other pods there. Continue?`;
   if (await context.confirm(question, { ...defined({ yes }), flag: "--yes" })) return;
   throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
-}
-
-/** @param path of the trace's file, if one is wanted @throws LabError USAGE for an unknown format, BAD_FILE */
-async function withTrace<T>(
-  { cwd, say }: CliContext,
-  path: string | undefined,
-  run: (sink: TraceSink | undefined) => Promise<T>,
-): Promise<T> {
-  if (path === undefined) return run(undefined);
-  const { formatOf } = await import("../cli/trace-file.js");
-  const sink = formatOf(path).open(resolve(cwd, path), say);
-  try {
-    return await run(sink);
-  } finally {
-    await sink.close?.();
-  }
 }
 
 /** What can break, and what is ready to be run. */

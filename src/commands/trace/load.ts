@@ -16,7 +16,8 @@ export async function loadTraces(context: CliContext, paths: readonly string[]):
   return graph;
 }
 
-async function loadTrace(context: CliContext, argument: string): Promise<readonly TraceEvent[]> {
+/** The facts of one trace, in its order. @throws LabError as `loadTraces` */
+export async function loadTrace(context: CliContext, argument: string): Promise<readonly TraceEvent[]> {
   const isStdin = argument === STDIN;
   const path = isStdin ? "standard input" : argument;
   const { events, cutLine } = isStdin

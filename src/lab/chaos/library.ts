@@ -28,12 +28,21 @@ export async function readyScenarios(): Promise<readonly { readonly name: string
 /**
  * Opens a scenario.
  * @param word a ready one's name (`node-partition`) or a file (`my.yaml`, `./mine`)
+ * @returns what its file says, and the file's text
  * @throws LabError USAGE for an unknown name; BAD_FILE for a file that cannot be read or is wrong
  */
-export async function openScenario(word: string, cwd: string): Promise<Scenario> {
-  if (/[/\\.]/.test(word)) return parseScenario(await readScenarioFile(word, cwd), word);
+export async function openScenario(
+  word: string,
+  cwd: string,
+): Promise<{ readonly scenario: Scenario; readonly text: string }> {
+  const text = await textOf(word, cwd);
+  return { scenario: parseScenario(text, word), text };
+}
+
+async function textOf(word: string, cwd: string): Promise<string> {
+  if (/[/\\.]/.test(word)) return readScenarioFile(word, cwd);
   const names = await namesOfReady();
-  if (names.includes(word)) return parseScenario(await readFile(fileOf(word), "utf8"), word);
+  if (names.includes(word)) return readFile(fileOf(word), "utf8");
   const like = nearest(names, word);
   throw new LabError(
     "USAGE",

@@ -26,6 +26,22 @@ const CALM_MS = 30_000;
 interface RunOptions {
   /** called for a fault that found nothing to break, such as a container that had ended; default: it fails the run */
   readonly onMissed?: (entry: Scenario["do"][number]) => void;
+  /** when its clock begins, in whole seconds, Unix ms; default: now */
+  readonly startMs?: number;
+  /** changes what is planned, once the moment is known from which its times count */
+  readonly change?: (scenario: Scenario, zeroMs: number) => Plan;
+}
+
+/** A scenario, and what somebody does in its cluster besides. */
+export interface Plan {
+  readonly scenario: Scenario;
+  /** done at a moment, Unix ms */
+  readonly inputs: readonly { readonly atMs: number; readonly run: (stage: Stage) => Promise<void> }[];
+}
+
+/** Times of objects have whole seconds: a start on one makes them the same in each run. */
+export function wholeSecond(): number {
+  return Math.floor(new SystemClock().now() / 1000) * 1000;
 }
 
 /**
@@ -41,9 +57,12 @@ export async function runScenario(
   const { real } = deps;
   if (real !== undefined) checkForReal(scenario, real);
   const open = new Disposables();
-  // Times of objects have whole seconds: the same offset from the start makes them the same in each run.
-  const clock = new SystemClock(1, real === undefined ? new SystemClock().now() % 1000 : 0);
-  if (real === undefined) clock.pause(true);
+  const { startMs = wholeSecond(), ...rest } = options;
+  const clock = new SystemClock(1, real === undefined ? new SystemClock().now() - startMs + 1000 : 0);
+  if (real === undefined) {
+    clock.pause(true);
+    clock.advanceTo(startMs);
+  }
   let isOver = false;
   try {
     const { signal } = deps.context;
@@ -54,12 +73,12 @@ export async function runScenario(
     const stage = await time.during(() => openNodes(heard, plane, parts, scenario, open), signal);
     for (const object of scenario.objects) {
       // What one object leads to is done before the next one comes, so that each run does the same.
-      await time.settle();
+      await time.jump(0, signal);
       const known = await resourceOf(stage.client, object, signal);
       await createUnlessThere(stage.client, pathOf(known, object.metadata.namespace ?? "default"), object, signal);
     }
-    await time.settle();
-    const judgements = await play(stage, scenario, { open, signal, time, ...options });
+    await time.jump(0, signal);
+    const judgements = await play(stage, scenario, { open, signal, time, ...rest });
     const { after } = parts;
     if (after === undefined) return judgements;
     return [...judgements, ...(await time.during(() => after(stage, signal), signal))];
@@ -80,11 +99,12 @@ interface PlayOptions {
 /** Moves the time, causes each fault at its moment and watches for the conditions, until nothing is open. */
 async function play(
   stage: Stage,
-  scenario: Scenario,
-  { open, signal, time, onMissed }: RunOptions & PlayOptions,
+  planned: Scenario,
+  { open, signal, time, onMissed, change }: RunOptions & PlayOptions,
 ): Promise<readonly Judgement[]> {
   const { clock, guard } = stage;
   const startMs = clock.now();
+  const { scenario, inputs } = change?.(planned, startMs) ?? { scenario: planned, inputs: [] };
   const endMs = startMs + lengthOf(scenario);
   const watch = (text: string, fromMs: number, untilMs: number) => {
     const made = new Watch(text, stage, fromMs, untilMs);
@@ -95,26 +115,29 @@ async function play(
     const fromMs = startMs + entry.from;
     return { entry, watch: watch(entry.condition, fromMs, fromMs + entry.within) };
   });
-  const planned = scenario.do.map((entry) => new PlannedFault(entry, startMs, (text) => watch(text, startMs, endMs)));
+  const faults = scenario.do.map((entry) => new PlannedFault(entry, startMs, (text) => watch(text, startMs, endMs)));
   const causes = new Causes(stage, signal, onMissed);
   const calm = guard && new Calm(guard);
   for (;;) {
     const nowMs = clock.now();
     // Before the faults of this moment, so that a fact of their begin is seen.
     for (const { watch: one } of expected) await one.look(nowMs, signal);
-    for (const one of planned) {
+    for (const one of faults) {
       await one.watch?.look(nowMs, signal);
       for (const [name, args] of one.due(nowMs)) causes.start(one, name, args);
     }
+    for (const { atMs, run } of inputs) if (atMs === nowMs) await run(stage);
     causes.throwIfFailed();
     const isDecided = expected.every(({ watch: one }) => one.metMs !== undefined || nowMs >= one.endMs);
-    const isOver = isDecided && planned.every((one) => one.isOver);
+    const isOver = isDecided && faults.every((one) => one.isOver);
     if (guard?.isBroken === true) break;
     if ((isOver || nowMs >= endMs) && (calm === undefined || (await calm.isReached(nowMs)))) break;
-    const moments = planned.map(({ nextMs }) => nextMs).filter((ms) => ms > nowMs);
+    const moments = [...faults.map(({ nextMs }) => nextMs), ...inputs.map(({ atMs }) => atMs)].filter(
+      (ms) => ms > nowMs,
+    );
     await time.jump(Math.max(1, Math.min(nowMs + LOOK_MS, ...moments) - nowMs), signal);
   }
-  const neverMet = planned.filter(({ isStarted }) => !isStarted);
+  const neverMet = faults.filter(({ isStarted }) => !isStarted);
   return [
     ...expected.map(({ entry, watch: one }) => judge(entry, one, startMs)),
     ...neverMet.map(({ entry, whenText }) => ({ condition: whenText, holds: false, wanted: `fault ${entry.fault}` })),

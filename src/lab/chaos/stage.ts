@@ -81,7 +81,9 @@ export async function openControlPlane(
   const apiServer = isRestarted ? await ApiServerPod.open(settings, join(folder, "etcd")) : undefined;
   const plane = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
   open.defer(() => apiServer?.[Symbol.asyncDispose]() ?? plane.close());
-  const client = createClient(plane.admin, { clock, random, trace: facts.reads, actor: "user" });
+  // Its requests are made while the time stands still, so they take no turns.
+  const unheld: Clock = { now: () => clock.now(), sleep: clock.sleep.bind(clock), timer: clock.timer.bind(clock) };
+  const client = createClient(plane.admin, { clock: unheld, random, trace: facts.reads, actor: "user" });
   open.defer(() => client.close());
   open.defer(async () => faults.writes.set(0));
   return { clock, random, facts, folder, faults, dnsFaults, apiServer, plane, client };

@@ -94,7 +94,7 @@ test("the schema has each field of a file, and the names of the faults", () => {
 test("a ready scenario is opened by its name", async () => {
   const ready = await readyScenarios();
   expect(ready).toContainEqual({ name: "node-partition", title: "Node partition" });
-  expect(await openScenario("node-partition", "/")).toMatchObject({ title: "Node partition", nodes: 2 });
+  expect(await openScenario("node-partition", "/")).toMatchObject({ scenario: { title: "Node partition", nodes: 2 } });
 });
 
 test.each([

@@ -73,13 +73,20 @@ export class LabNodes implements AsyncDisposable {
     const nodes = new LabNodes();
     try {
       const names = Array.from({ length: options.count }, (_, i) => `${options.prefix}${i + 1}`);
-      const opening = names.map((name) => LabMachine.open(session, name, options));
+      const isSeeded = session.context.random.part !== undefined;
+      let before: Promise<unknown> = Promise.resolve();
+      const opening = names.map((name) => {
+        const open = () => LabMachine.open(session, name, options);
+        // Of two that open or join at once, chance would say which one gets the first address.
+        const machine = isSeeded ? before.then(open) : open();
+        before = machine;
+        return machine;
+      });
       const opened = await Promise.allSettled(opening);
       for (const one of opened) if (one.status === "fulfilled") nodes.#machines.set(one.value.name, one.value);
       await Promise.all(opening);
       const starting = [...nodes.#machines.values()].map((machine) => () => machine.start());
-      // Of two that join at once, chance would say which one gets the first range of addresses.
-      if (session.context.random.part !== undefined) for (const start of starting) await start();
+      if (isSeeded) for (const start of starting) await start();
       await Promise.all(starting.map((start) => start()));
       if (options.settings.kubeProxy) await nodes.#startProxies(session, options.target);
       return nodes;

@@ -94,6 +94,7 @@ class TracedClient implements KubeClient {
     const report = this.#begin(request);
     const wait = this.#waitFor(request);
     try {
+      await this.#turn(wait.signal);
       const response = await this.#transport.send(await this.#exchange(request, report), wait.signal);
       const body = await readBody(response, undefined, request.budget);
       const answer: KubeResponse = { status: response.statusCode ?? 0, headers: response.headers, body };
@@ -131,6 +132,7 @@ class TracedClient implements KubeClient {
       for await (const line of readLines(await this.#openWatch({ ...request, signal: cut.signal }))) {
         const event = parseEvent(line) as ReceivedEvent<T>;
         this.#deps.trace.secrets.learnBody(path, event);
+        await this.#turn(signal);
         yield this.#deps.trace.wantsCauses ? withCause(this.#deps, path, event) : event;
       }
     } catch (error) {
@@ -139,6 +141,12 @@ class TracedClient implements KubeClient {
     } finally {
       cut.abort();
     }
+  }
+
+  /** In a simulation, requests and watch events come one by one: their order would depend on the machine otherwise. */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    if (clock.takesTurns === true) await clock.sleep(0, signal);
   }
 
   /** The timeout covers the response's head only: a watch can then be silent for a long time. */
