@@ -30,9 +30,9 @@ export function parseChange(text: string, { nodes }: Pick<Scenario, "nodes">): C
     return { kind: "without", fault: rest[0] ?? "" };
   }
   const pairs = rest.map((word) => /^([^=]+)=(.+)$/.exec(word));
-  const wrong = pairs.findIndex((pair) => pair === null);
+  const wrong = pairs.indexOf(null);
   if (first === "" || wrong >= 0) throw bad(`expected NAME=VALUE instead of ${JSON.stringify(rest[wrong] ?? "")}`);
-  const args = Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", valueOf(pair?.[2] ?? "")]));
+  const args = Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", argumentOf(pair?.[2] ?? "")]));
   if (first === "renew-lease") {
     const { node, ...others } = args;
     const names = Array.from({ length: nodes }, (_, i) => `node-${i + 1}`);
@@ -50,7 +50,7 @@ export function parseChange(text: string, { nodes }: Pick<Scenario, "nodes">): C
   return { kind: "fault", entry: parsed };
 }
 
-function valueOf(text: string): string | number | boolean {
+function argumentOf(text: string): string | number | boolean {
   if (text === "true" || text === "false") return text === "true";
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
