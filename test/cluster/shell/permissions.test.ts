@@ -252,8 +252,9 @@ const SERVERS: readonly (readonly [image: string, user: string, folder: string])
 for (const [image, user, folder] of SERVERS) {
   test(`${image} runs as ${user}, and its commands as root`, async () => {
     await import("../../../src/cluster/shell/programs/redis/server.js");
+    await import("../../../src/cluster/shell/programs/postgres.js");
     const lab = new RuntimeLab({ images: [image, "busybox"] });
-    const container = lab.run({ image: { image } });
+    const container = lab.run({ image: { image }, envs: [{ key: "POSTGRES_PASSWORD", value: "pw" }] });
     await lab.settle();
     const script = `ps | grep -c '^ *1 ${user.slice(0, 8)} '; grep ^Uid /proc/1/status; stat -c %U ${folder}; id -u`;
     assert.equal((await lab.sh(script, container)).stdout.toString(), `1\nUid:\t999\t999\t999\t999\n${user}\n0\n`);

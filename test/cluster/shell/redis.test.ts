@@ -231,13 +231,13 @@ test("redis: redis.conf of the documentation's tutorial, the log, SIGTERM, a tak
     /bind: Address already in use\n.*aborting\.\n$/,
   );
   const bad = await lab.sh(
-    "redis-server --port 1 --maxmemory lots; redis-server /nope; redis-server --replicaof h 1",
+    "redis-server --port 1 --maxmemory lots; redis-server /nope; redis-server --cluster-enabled yes",
     redis.container,
   );
   assert.deepEqual(bad.stderr.toString().match(/^(?:>>>.*\n.*|Fatal.*)$/gm), [
     ">>> 'maxmemory lots'\nargument must be a memory value",
     "Fatal error, can't open config file '/nope': No such file or directory",
-    ">>> 'replicaof h 1'\nkubelab's redis cannot do it",
+    ">>> 'cluster-enabled yes'\nkubelab's redis cannot do it",
   ]);
   redis.container.running?.signal(15);
   await lab.settle();
@@ -323,3 +323,65 @@ test("redis: a client of this machine's own sockets", async () => {
   assert.equal(answer, `+OK\r\n$300000\r\n${value}\r\n+OK\r\n`);
   relay.close();
 });
+
+test("a password protects the keys", async () => {
+  const redis = await start(["--requirepass", "pw", "--masterauth", "pw"]);
+  const login = encode(["AUTH", "pw"]);
+  const wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+  const refused = "-NOAUTH Authentication required.\r\n";
+  for (const [commands, want] of [
+    ["GET a\r\nQUIT\r\n", `${refused}+OK\r\n(closed)`],
+    [`AUTH no\r\nGET a\r\n${login}GET a\r\nQUIT\r\n`, `${wrong}${refused}+OK\r\n$-1\r\n+OK\r\n(closed)`],
+    ["AUTH default pw\r\nAUTH other pw\r\nPING\r\nQUIT\r\n", `+OK\r\n${wrong}+PONG\r\n+OK\r\n(closed)`],
+  ] as const)
+    assert.equal(await answerTo(redis, commands), want);
+  const script = [
+    "redis-cli -a pw --no-auth-warning PING",
+    "REDISCLI_AUTH=pw redis-cli --user default CONFIG GET requirepass",
+    "redis-cli -a no PING",
+    "redis-cli --no-auth-warning --pass pw -n 1 CONFIG SET requirepass ''",
+    "redis-cli AUTH x",
+  ];
+  const { stdout, stderr } = await lab.sh(script.join("; "), redis.container);
+  assert.deepEqual(stdout.toString().split("\n"), [
+    "PONG",
+    "requirepass",
+    "pw",
+    "NOAUTH Authentication required.",
+    "",
+    "OK",
+    "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+    "",
+    "",
+  ]);
+  assert.deepEqual(stderr.toString().split("\n"), [
+    "Warning: Using a password with '-a' or '-u' option on the command line interface may not be safe.",
+    "AUTH failed: WRONGPASS invalid username-password pair or user is disabled.",
+    "",
+  ]);
+});
+
+test("a replica starts as a master and logs that it does not replicate", async () => {
+  for (const option of ["--replicaof", "--slaveof"]) {
+    const redis = await start([option, "redis-0", "6379"]);
+    assert.match(redis.log(), /of redis-0 6379: ignored: kubelab's redis does not replicate, so/);
+    assert.match(redis.log(), /Ready to accept connections/);
+    assert.match(await answerTo(redis, "ROLE\r\nQUIT\r\n"), /master/);
+  }
+});
+
+for (const [tag, want] of [
+  ["latest", "7.2.4"],
+  ["6.2-alpine", "6.2.14"],
+  ["7", "7.4.1"],
+  ["7.2.1", "7.2.1"],
+] as const) {
+  test(`redis:${tag} reports its release`, async () => {
+    const local = new RuntimeLab({ images: [`redis:${tag}`] });
+    const container = local.run({ image: { image: `redis:${tag}` } });
+    const log = local.output(container);
+    await local.settle();
+    assert.match(log(), new RegExp(`Redis version=${want.replaceAll(".", "\\.")},`));
+    local.stop();
+  });
+}

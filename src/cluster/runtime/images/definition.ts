@@ -13,6 +13,8 @@ export interface ImageDefinition {
   readonly entrypoint: readonly string[];
   readonly cmd: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** the variable with the release of a tag, and the releases in ascending order; `env` has that of `latest` */
+  readonly release?: { readonly variable: string; readonly versions: readonly string[] };
   /** all tags are the same image */
   readonly hasOneContent?: boolean;
   /** name or number, optionally with `:group`; "" for root */

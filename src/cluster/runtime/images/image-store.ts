@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DirectoryNode } from "../../shell/fs/nodes.js";
 import { type ImageDefinition, syntheticDefinition } from "./definition.js";
+import { imageEnv } from "./image-env.js";
 import { osReleaseOf } from "./os-release.js";
 import { formatReference, parseReference, type Reference, repository } from "./reference.js";
 import { findDefinition, presentRepository } from "./registry.js";
@@ -13,6 +14,7 @@ export interface StoredImage {
   readonly definition: ImageDefinition;
   /** its /etc/os-release; undefined: it has none */
   readonly osRelease: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
   readonly repoTags: readonly string[];
   readonly repoDigests: readonly string[];
   readonly sizeBytes: number;
@@ -26,6 +28,7 @@ export interface RemoteImage {
   readonly digest: string;
   readonly definition: ImageDefinition;
   readonly osRelease: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 function sha256(text: string): string {
@@ -44,6 +47,7 @@ export function remoteImage(reference: Reference): RemoteImage {
     digest: reference.digest ?? `sha256:${sha256(`manifest ${hash}`)}`,
     definition,
     osRelease: osReleaseOf(definition, reference.tag),
+    env: imageEnv(definition, reference.tag),
   };
 }
 
@@ -60,7 +64,7 @@ export class ImageStore {
 
   /** Stores an image under a name and its digest. */
   add(reference: Reference, isPinned = false): StoredImage {
-    const { imageId, digest, definition, osRelease } = remoteImage(reference);
+    const { imageId, digest, definition, osRelease, env } = remoteImage(reference);
     const repoDigest = `${repository(reference)}@${digest}`;
     const before = this.#byId.get(imageId);
     const repoTags = reference.tag === undefined ? [] : [formatReference(reference)];
@@ -68,6 +72,7 @@ export class ImageStore {
       imageId,
       definition,
       osRelease,
+      env,
       repoTags: merge(before?.repoTags, repoTags),
       repoDigests: merge(before?.repoDigests, [repoDigest]),
       sizeBytes: definition.sizeBytes,

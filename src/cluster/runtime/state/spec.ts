@@ -154,7 +154,7 @@ function environment(
   hostname: string,
   user: ContainerUser,
 ): Readonly<Record<string, string>> {
-  const env: Record<string, string> = { PATH: DEFAULT_PATH, HOSTNAME: hostname, ...image.definition.env };
+  const env: Record<string, string> = { PATH: DEFAULT_PATH, HOSTNAME: hostname, ...image.env };
   if (config.tty) env["TERM"] = "xterm";
   for (const { key, value } of config.envs) env[key] = value;
   env["HOME"] ??= user.home;

@@ -80,6 +80,8 @@ const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["coredns", async (self) => (await import("./coredns.js")).coredns(self)],
   ["redis-server", async (self) => (await import("./redis/server.js")).redisServer(self)],
   ["redis-cli", async (self) => (await import("./redis/cli.js")).redisCli(self)],
+  ["postgres", async (self) => (await import("./postgres.js")).postgres(self)],
+  ["pg_isready", async (self) => (await import("./postgres.js")).pgIsReady(self)],
   ["perl", standIns.perl],
   ["component", standIns.component],
   ["app", standIns.app],
@@ -206,7 +208,7 @@ async function help(self: Self, program: Program): Promise<number> {
 
 /** Programs that no busybox has, or under another name. */
 const OF_OTHER_IMAGES = new Set(
-  "utility builtin nginx httpd php-apache http-echo etcd busybox-httpd curl dig stress coredns perl component app repl kubectl agnhost nnp pause entrypoint redis-server redis-cli gosu".split(
+  "utility builtin nginx httpd php-apache http-echo etcd busybox-httpd curl dig stress coredns perl component app repl kubectl agnhost nnp pause entrypoint redis-server redis-cli postgres pg_isready gosu".split(
     " ",
   ),
 );

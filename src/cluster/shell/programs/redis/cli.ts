@@ -10,23 +10,45 @@ import { readAll, readLine } from "../../streams.js";
 import { parseArgs, print, warn } from "../console.js";
 import { encode, type Reply, RespReader, splitWords } from "./resp.js";
 
-/** `redis-cli [-h HOST] [-p PORT] [-n DB] [-x] [--raw] [COMMAND [ARG...]]`: without a command those of its input. */
+const INSECURE = "Warning: Using a password with '-a' or '-u' option on the command line interface may not be safe.\n";
+
+/**
+ * `redis-cli [-h HOST] [-p PORT] [-n DB] [-a PASSWORD] [--user NAME] [-x] [--raw] [COMMAND [ARG...]]`: without a command those of
+ * its input.
+ */
 export async function redisCli(self: Self): Promise<number> {
-  const isRaw = self.argv[1] === "--raw" || (self.stdout.isTerminal !== true && self.argv[1] !== "--no-raw");
-  const { options, rest, unknown } = parseArgs(
-    self.argv.slice(/^--(no-)?raw$/.test(self.argv[1] ?? "") ? 2 : 1),
-    "+h:p:n:x",
-  );
+  const [long, args] = longOptions(self.argv.slice(1));
+  const isRaw = long.has("--raw") || (self.stdout.isTerminal !== true && !long.has("--no-raw"));
+  const { options, rest, unknown } = parseArgs(args, "+h:p:n:xa:");
   if (unknown !== undefined) {
     await warn(self, `Unrecognized option or bad number of args for: '${self.argv.slice(1).join(" ")}'\n`);
     return 1;
   }
   const [host, port] = [options.get("h") ?? "127.0.0.1", Number(options.get("p") ?? "6379")];
-  const cli = new Cli(self, host, port, Number(options.get("n") ?? "0"), isRaw);
+  const given = options.get("a") ?? long.get("--pass");
+  if (given !== undefined && !long.has("--no-auth-warning")) await warn(self, INSECURE);
+  const password = given ?? self.env["REDISCLI_AUTH"];
+  const user = long.get("--user");
+  const login = password === undefined ? [] : ["AUTH", ...(user === undefined ? [] : [user]), password];
+  const cli = new Cli(self, host, port, { database: Number(options.get("n") ?? "0"), login }, isRaw);
   if (rest.length === 0) return cli.repl();
   const words = rest.map((word) => encodeText(word).toString("latin1"));
   if (options.has("x")) words.push((await readAll(self.stdin, self.signal, self)).toString("latin1"));
   return Number(!(await cli.run(words)));
+}
+
+/** Takes the long options before the command. @returns their values, or "", and the other arguments */
+function longOptions(args: readonly string[]): [ReadonlyMap<string, string>, readonly string[]] {
+  const long = new Map<string, string>();
+  const others: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? "";
+    if (!arg.startsWith("-")) return [long, [...others, ...args.slice(at)]];
+    if (/^--(no-)?raw$|^--no-auth-warning$/.test(arg)) long.set(arg, "");
+    else if (/^--(pass|user)$/.test(arg)) long.set(arg, args[++at] ?? "");
+    else others.push(...(/^-[hpna]$/.test(arg) ? [arg, ...args.slice(++at, at + 1)] : [arg]));
+  }
+  return [long, others];
 }
 
 class Cli {
@@ -38,7 +60,7 @@ class Cli {
     readonly self: Self,
     readonly host: string,
     readonly port: number,
-    public database: number,
+    readonly session: { database: number; readonly login: readonly string[] },
     readonly isRaw: boolean,
   ) {}
 
@@ -63,7 +85,7 @@ class Cli {
   }
 
   #prompt(): string {
-    const database = this.database === 0 ? "" : `[${this.database}]`;
+    const database = this.session.database === 0 ? "" : `[${this.session.database}]`;
     return this.#connection === undefined ? "not connected> " : `${this.host}:${this.port}${database}> `;
   }
 
@@ -81,7 +103,7 @@ class Cli {
       await warn(this.self, "Error: Server closed the connection\n");
       return false;
     }
-    if (/^select$/i.test(name) && isObject(reply) && "ok" in reply) this.database = Number(words[1]);
+    if (/^select$/i.test(name) && isObject(reply) && "ok" in reply) this.session.database = Number(words[1]);
     const text = this.isRaw || /^info$/i.test(name) ? raw(reply) : shown(reply, "");
     await this.self.stdout.write(Buffer.from(`${text}\n`, "latin1"), this.self.signal);
     this.#reader?.free();
@@ -101,7 +123,11 @@ class Cli {
       return false;
     }
     this.#reader = new RespReader(self, this.#connection.incoming);
-    if (this.database !== 0) await this.#ask(["SELECT", String(this.database)]);
+    const { login, database } = this.session;
+    const answer = login.length > 0 ? await this.#ask(login) : undefined;
+    if (answer !== undefined && isObject(answer) && "error" in answer)
+      await warn(self, `AUTH failed: ${answer.error}\n`);
+    if (database !== 0) await this.#ask(["SELECT", String(database)]);
     return true;
   }
 

@@ -6,6 +6,8 @@ import { ITEM_BYTES, MAX_BULK_BYTES, type Reply } from "./resp.js";
 /** A client's connection. */
 export interface Client {
   database: number;
+  /** it needed no password, or gave it */
+  isKnown: boolean;
 }
 
 interface Call extends Server {
@@ -15,6 +17,7 @@ interface Call extends Server {
 
 type Words = readonly string[];
 
+const UNCONFIGURED = "configured for the default user. Are you sure your configuration is correct?";
 const OK = { ok: "OK" };
 /** The farthest end of a key. */
 const MAX_MS = 2 ** 52;
@@ -22,7 +25,7 @@ const MAX_MS = 2 ** 52;
 /** The numbers of arguments: exactly, from-to, or at least (+). Mirrors redis' commands (arity). */
 const ARITY = new Map(
   [
-    "PING 0-1 ECHO 1 SELECT 1 SET 2+ GET 1 MGET 1+ MSET 2+ APPEND 2 STRLEN 1 INCR 1 DECR 1 INCRBY 2 DECRBY 2 DEL 1+",
+    "AUTH 1-2 PING 0-1 ECHO 1 SELECT 1 SET 2+ GET 1 MGET 1+ MSET 2+ APPEND 2 STRLEN 1 INCR 1 DECR 1 INCRBY 2 DECRBY 2 DEL 1+",
     "EXISTS 1+ TYPE 1 KEYS 1 DBSIZE 0 FLUSHALL 0-1 FLUSHDB 0-1 EXPIRE 2 PEXPIRE 2 PERSIST 1 TTL 1 PTTL 1 LPUSH 2+",
     "RPUSH 2+ LPOP 1 RPOP 1 LLEN 1 LRANGE 3 HSET 3+ HGET 2 HGETALL 1 HLEN 1 HDEL 2+ SADD 2+ SREM 2+ SMEMBERS 1 SCARD 1",
     "SISMEMBER 2 CONFIG 2+ INFO 0+ ROLE 0 COMMAND 0+ QUIT 0+ SHUTDOWN 0-4",
@@ -35,6 +38,15 @@ const ARITY = new Map(
 const GROWS = new Set("SET MSET APPEND INCR DECR INCRBY DECRBY LPUSH RPUSH HSET SADD".split(" "));
 
 const COMMANDS: Readonly<Record<string, (args: Words, call: Call) => Reply | Promise<Reply>>> = {
+  AUTH: (words, { client, config }) => {
+    const [password, user = "default"] = words.toReversed();
+    if (config["requirepass"] === "" && words.length === 1)
+      throw new RedisError(`ERR AUTH <password> called without any password ${UNCONFIGURED}`);
+    if (user !== "default" || (config["requirepass"] !== "" && password !== config["requirepass"]))
+      throw new RedisError("WRONGPASS invalid username-password pair or user is disabled.");
+    client.isKnown = true;
+    return OK;
+  },
   PING: ([text]) => text ?? { ok: "PONG" },
   ECHO: ([text = ""]) => text,
   SELECT: ([index], { client, store }) => {
@@ -126,6 +138,7 @@ export async function runCommand([given = "", ...args]: Words, server: Server, c
   }
   if (args.length < least || args.length > most)
     return { error: `ERR wrong number of arguments for '${given.toLowerCase()}' command` };
+  if (!client.isKnown && !/^(AUTH|QUIT)$/.test(name)) return { error: "NOAUTH Authentication required." };
   const { store, config, turn } = server;
   const limit = Number(config["maxmemory"]) || Number.POSITIVE_INFINITY;
   const hasRoom = store.usedBytes <= limit || (await store.makeRoom(limit, config["maxmemory-policy"] ?? "", turn));

@@ -1,8 +1,8 @@
 import type { Store, Turn } from "./database.js";
 import { MAX_BULK_BYTES } from "./resp.js";
 
-/** The release whose behaviour is shown. */
-export const VERSION = "7.2.4";
+/** The release whose behaviour is shown, unless the image names another. */
+export const DEFAULT_VERSION = "7.2.4";
 const UNITS: Readonly<Record<string, number>> = { k: 1000, kb: 1024, m: 1e6, mb: 1024 ** 2, g: 1e9, gb: 1024 ** 3 };
 const POLICIES =
   "volatile-lru volatile-lfu volatile-random volatile-ttl allkeys-lru allkeys-lfu allkeys-random noeviction";
@@ -10,7 +10,12 @@ const POLICIES =
 /** Redis' settings by name. */
 export type Config = Record<string, string>;
 
+/** The settings that hold a password; "" for none. */
+const PASSWORDS = /^(requirepass|masterauth)$/;
+
 export interface Server {
+  /** its release */
+  readonly version: string;
   readonly store: Store;
   readonly config: Config;
   readonly facts: {
@@ -27,7 +32,7 @@ export interface Server {
 
 export function defaultConfig(): Config {
   const limits = { maxmemory: "0", "maxmemory-policy": "noeviction", "proto-max-bulk-len": String(MAX_BULK_BYTES) };
-  return { port: "6379", ...limits, appendonly: "no", save: "", databases: "16" };
+  return { port: "6379", ...limits, requirepass: "", masterauth: "", appendonly: "no", save: "", databases: "16" };
 }
 
 /** Changes a setting of a running server. @returns the problem */
@@ -40,18 +45,22 @@ export function changeSetting(config: Config, name: string, value: string): stri
     if (!POLICIES.split(" ").includes(value))
       return `argument(s) must be one of the following: ${POLICIES.replaceAll(" ", ", ")}`;
     config[name] = value;
-  } else return "can't set immutable config";
+  } else if (PASSWORDS.test(name)) config[name] = value;
+  else return "can't set immutable config";
   return undefined;
 }
 
 /** Settings without which a server would not do what its owner relies on. */
-const NEEDED = /^(replicaof|slaveof|masterauth|requirepass|cluster-enabled|include|loadmodule|aclfile|tls-\w+) (?!no)/;
+const NEEDED = /^(cluster-enabled|include|loadmodule|aclfile|tls-\w+) (?!no)/;
 
 /** Applies a line of redis.conf. @returns the problem; a text that begins with `ignored` for what has no effect */
 export function applyLine(config: Config, name: string, value: string): string | undefined {
+  if (PASSWORDS.test(name)) return changeSetting(config, name, value);
   if (!/^[a-z][a-z-]+$/.test(name) || value === "") return "Bad directive or wrong number of arguments";
   if (NEEDED.test(`${name} ${value}`)) return "kubelab's redis cannot do it";
   if (name.startsWith("maxmemory")) return changeSetting(config, name, value);
+  if (/^(replicaof|slaveof) (?!no one)/i.test(`${name} ${value}`))
+    return "ignored: kubelab's redis does not replicate, so this server is a master without the other's keys";
   if (name !== "port")
     return /^(save \d|appendonly yes)/.test(`${name} ${value}`) ? "ignored: nothing is saved" : undefined;
   config["port"] = value;
@@ -61,11 +70,11 @@ export function applyLine(config: Config, name: string, value: string): string |
 }
 
 /** INFO's text. @param wanted names of sections; none: all. Mirrors redis' server.c (genRedisInfoString). */
-export function infoText({ store, config, facts }: Server, wanted: readonly string[]): string {
+export function infoText({ version, store, config, facts }: Server, wanted: readonly string[]): string {
   const uptime = Math.floor((store.clock.now() - facts.startedMs) / 1000);
   const counts = `total_connections_received:${facts.connections}\ntotal_commands_processed:${facts.commands}`;
   const sections = [
-    `Server\nredis_version:${VERSION}\nredis_mode:standalone\nprocess_id:${facts.pid}\ntcp_port:${config["port"]}`,
+    `Server\nredis_version:${version}\nredis_mode:standalone\nprocess_id:${facts.pid}\ntcp_port:${config["port"]}`,
     `\nuptime_in_seconds:${uptime}\nconfig_file:${facts.file}`,
     `\n\nClients\nconnected_clients:${facts.clients}`,
     `\n\nMemory\nused_memory:${store.usedBytes}\nused_memory_human:${(store.usedBytes / 1024).toFixed(2)}K`,

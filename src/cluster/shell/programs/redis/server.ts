@@ -8,7 +8,7 @@ import { print, warn } from "../console.js";
 import { formatDate } from "../date.js";
 import { untilSignal } from "../system.js";
 import { runCommand } from "./commands.js";
-import { applyLine, type Config, defaultConfig, type Server, VERSION } from "./config.js";
+import { applyLine, type Config, DEFAULT_VERSION, defaultConfig, type Server } from "./config.js";
 import { Store } from "./database.js";
 import { encode, ProtocolError, type Reply, RespReader, sizeOf, splitWords } from "./resp.js";
 
@@ -16,21 +16,22 @@ import { encode, ProtocolError, type Reply, RespReader, sizeOf, splitWords } fro
 const CLIENT_BYTES = 4096;
 
 /**
- * `redis-server [FILE] [--OPTION VALUE...]`: Redis' keys and values, in memory. Differs: no persistence, replication, passwords,
+ * `redis-server [FILE] [--OPTION VALUE...]`: Redis' keys and values, in memory. Differs: no persistence, replication, users,
  * transactions, scripts, streams and subscriptions.
  */
 export async function redisServer(self: Self): Promise<number> {
   const [first = "", ...rest] = self.argv.slice(1);
+  const version = self.env["REDIS_VERSION"] ?? DEFAULT_VERSION;
   if (/^(-v|--version)$/.test(first)) {
-    await print(self, `Redis server v=${VERSION} sha=00000000:0 malloc=libc bits=64 build=0\n`);
+    await print(self, `Redis server v=${version} sha=00000000:0 malloc=libc bits=64 build=0\n`);
     return 0;
   }
   const file = first.startsWith("-") ? "" : first;
   const config = defaultConfig();
   const ignored: string[] = [];
   const problem = readConfig(self, config, file, file === "" ? [first, ...rest] : rest, ignored);
-  if (problem === undefined) return serve(self, config, file, ignored);
-  await warn(self, `\n*** FATAL CONFIG FILE ERROR (Redis ${VERSION}) ***\n${problem}\n`);
+  if (problem === undefined) return serve(self, { version, config, file, ignored });
+  await warn(self, `\n*** FATAL CONFIG FILE ERROR (Redis ${version}) ***\n${problem}\n`);
   return 1;
 }
 
@@ -58,7 +59,15 @@ function readConfig({ machine: { fs }, cwd }: Self, config: Config, file: string
   return undefined;
 }
 
-async function serve(self: Self, config: Config, file: string, ignored: readonly string[]): Promise<number> {
+interface Start {
+  readonly version: string;
+  readonly config: Config;
+  readonly file: string;
+  /** lines of the configuration */
+  readonly ignored: readonly string[];
+}
+
+async function serve(self: Self, { version, config, file, ignored }: Start): Promise<number> {
   const {
     machine: { clock },
     pid,
@@ -69,6 +78,7 @@ async function serve(self: Self, config: Config, file: string, ignored: readonly
     return print(self, `${pid}:${role} ${when}.${ms} ${level} ${text}\n`);
   };
   const server: Server = {
+    version,
     config,
     store: new Store(clock, self.memory),
     facts: { pid, file, startedMs: clock.now(), clients: 0, connections: 0, commands: 0 },
@@ -77,7 +87,7 @@ async function serve(self: Self, config: Config, file: string, ignored: readonly
   };
   const port = Number(config["port"]);
   await log("oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo", "*", "C");
-  await log(`Redis version=${VERSION}, bits=64, commit=00000000, modified=0, pid=${pid}, just started`, "*", "C");
+  await log(`Redis version=${version}, bits=64, commit=00000000, modified=0, pid=${pid}, just started`, "*", "C");
   if (file === "") await log("Warning: no config file specified, using the default config.", "#", "C");
   else await log("Configuration loaded", "*", "C");
   for (const line of ignored) await log(line, "#");
@@ -111,7 +121,7 @@ async function serve(self: Self, config: Config, file: string, ignored: readonly
 async function talk(self: Self, { incoming, outgoing }: Connection, server: Server): Promise<void> {
   const { memory, signal } = self;
   const reader = new RespReader(self, incoming);
-  const client = { database: 0 };
+  const client = { database: 0, isKnown: server.config["requirepass"] === "" };
   const send = async (reply: Reply) => {
     const bytes = 2 * sizeOf(reply);
     memory.hold(bytes);
