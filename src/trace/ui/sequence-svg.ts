@@ -35,6 +35,9 @@ const MARGIN = 12;
 const MAX_TEXT = 480;
 /** the widest letters of the fonts that systems have */
 const LETTER = 7.4;
+/** what a bold letter and a capital letter need more */
+const BOLD = 1.4;
+const CAPITAL = 2.5;
 const SMALL_LETTER = 6.4;
 /** lines of a reason, of which the first ones say most */
 const MAX_REASON = 4;
@@ -94,10 +97,11 @@ function row(step: SequenceStep, { at, width }: Columns, top: number) {
   // The text begins after the first end, or ends before the last one where there is more room.
   const [left, right] = to === undefined ? [from + 40, from - 40] : [Math.min(from, to) + 18, Math.max(from, to) - 18];
   const room = { after: width - MARGIN - left, before: right - TIMES };
-  const needed = Math.min(MAX_TEXT, textWidth(sentence) * LETTER);
+  const wider = who.length * BOLD + (sentence.match(/[A-Z]/g)?.length ?? 0) * CAPITAL;
+  const needed = Math.min(MAX_TEXT, textWidth(sentence) * LETTER + wider);
   const isBefore = room.after < needed && room.before > room.after;
   const most = Math.min(MAX_TEXT, isBefore ? room.before : room.after);
-  const lines = wrap(sentence, most / LETTER, { cutsPaths: true });
+  const lines = wrap(sentence, (most - Math.min(wider, most / 3)) / LETTER, { cutsPaths: true });
   const reason = step.small === "" ? [] : wrap(printable(step.small), most / SMALL_LETTER - 2, { cutsPaths: true });
   const isCut = reason.length > MAX_REASON;
   const small = reason.slice(0, MAX_REASON).map((line, i) => (isCut && i + 1 === MAX_REASON ? `${line} …` : line));

@@ -111,6 +111,33 @@ test("story.svg: a long sentence is wrapped and a long reason cut, within 800 px
   }
 });
 
+test("story.svg: an answer is an arrow to the client of its request", () => {
+  const func = { file: "responsewriters/writers.go", func: "WriteObjectNegotiated" };
+  const tips = [func, { ...func, func: "WithAuditInit" }].map((upstream) => {
+    const facts = new PageFacts();
+    const request = { method: "GET", path: "/api/v1/pods", server: "https://127.0.0.1:6443", identity: "admin" };
+    const sent = facts.add({ kind: "request", ...request, status: 403, durationMs: 5, auditId: "" }, { actor: "user" });
+    const options = { actor: "apiserver", causedBy: sent } as const;
+    const answer = facts.add({ kind: "decision", what: "answer 403", why: "a", upstream }, options);
+    facts.add({ kind: "story", title: "t", steps: [{ fact: answer, text: "answers 403" }] });
+    const [, from, kind, to] = /<path class="a" d="M(\d+) \d+([Hh])(\d+)/.exec(draw(facts.events)) ?? [];
+    return kind === "H" && Number(to) < Number(from) ? "to the left" : kind;
+  });
+  assert.deepEqual(tips, ["to the left", "h"]);
+});
+
+test("story.svg: names in capitals and long actors leave room at the right border", () => {
+  const facts = new PageFacts();
+  const text = "approves CSR node-csr-XWMOQDGHWMMMWQOG…WMMQGS";
+  const options = { actor: "controller", instance: "csrapproving", peer: { actor: "apiserver" } } as const;
+  const steps = [{ fact: facts.add({ kind: "note", text }, options), text }];
+  for (const actor of ["user", "kubelet"] as const)
+    steps.push({ fact: facts.add({ kind: "note", text: "a" }, { actor }), text: "a" });
+  facts.add({ kind: "story", title: "t", steps });
+  const lines = textsOf(draw(facts.events)).filter((line) => /csrapproving|^node-csr/.test(line));
+  assert.equal(lines.length, 2, lines.join("|"));
+});
+
 test("story.svg: many nodes make it wider, so that their names stay apart", () => {
   const facts = new PageFacts();
   const steps = Array.from({ length: 12 }, (_, i) => ({

@@ -1,7 +1,7 @@
 import type { Say } from "../../../util/i18n/sentences.js";
 import type { StoryFact, StoryStep } from "../../events.js";
 import type { SequenceStep } from "../sequence-svg.js";
-import { isReceived, whoIn } from "./lanes.js";
+import { isReceived, type Lane, whoIn } from "./lanes.js";
 import type { Step } from "./step.js";
 
 /** One step of a command's story, with its fact. */
@@ -11,7 +11,12 @@ export interface PlotStep extends StoryStep {
   readonly step: Step;
   /** what a step sent that is no message itself, and whose messages are no steps of the story: its first write, or its first message */
   readonly sent: Step | undefined;
+  /** who gets the answer, if this step is one */
+  readonly answered: Lane | undefined;
 }
+
+/** What upstream writes an answer with. */
+const WRITES_ANSWER = "WriteObjectNegotiated";
 
 /** What a command told about its facts: the facts that a reader sees first, in its order. */
 export interface Plot {
@@ -44,7 +49,9 @@ export function plotsOf(
     const isTold = new Set(told.map(({ fact }) => fact));
     const steps = told.flatMap((one, i): PlotStep[] => {
       const step = stepOf(one.fact);
-      return step === undefined ? [] : [{ ...one, number: i + 1, step, sent: sentBy(step, isTold, effectsOf) }];
+      if (step === undefined) return [];
+      const sent = sentBy(step, isTold, effectsOf);
+      return [{ ...one, number: i + 1, step, sent, answered: answeredBy(step, stepOf) }];
     });
     if (steps.length === 0) return [];
     const byStep = new Map(steps.map((one) => [one.step, one]));
@@ -54,10 +61,17 @@ export function plotsOf(
   });
 }
 
+/** Who gets the answer that a step writes; undefined for other steps. */
+export function answeredBy({ event }: Step, stepOf: (id: string) => Step | undefined): Lane | undefined {
+  if (event.kind !== "decision" || event.upstream?.func !== WRITES_ANSWER) return undefined;
+  const request = stepOf(event.causedBy ?? "");
+  return request?.event.kind === "request" ? request.lane : undefined;
+}
+
 /** The steps of a story as those of a numbered sequence picture. */
 export function sequenceOf(steps: readonly PlotStep[], beganMs: number, say: Say): SequenceStep[] {
-  return steps.map(({ number, text, why = "", step, sent }) => {
-    const { event, lane, startMs, target = sent?.target } = step;
+  return steps.map(({ number, text, why = "", step, sent, answered }) => {
+    const { event, lane, startMs, target = sent?.target ?? answered } = step;
     const who = whoIn(event, lane, say);
     return { number, who, lane, target, isReceived: isReceived(event), atMs: startMs - beganMs, text, small: why };
   });

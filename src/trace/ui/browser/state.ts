@@ -188,6 +188,12 @@ export class PageState {
     return step === undefined ? -1 : this.rows.value.indexOf(step);
   });
 
+  /** the selected step's row, or the last one before it: the step may be no row of this view. -1 without one */
+  readonly place = computed(() => {
+    const selectedMs = this.selected.value?.startMs ?? Number.NEGATIVE_INFINITY;
+    return this.row.value >= 0 ? this.row.value : this.rows.value.findLastIndex(({ startMs }) => startMs <= selectedMs);
+  });
+
   /** all facts so far, in the order in which they came */
   readonly #now = new Scene();
   readonly #ever = new Cluster(true);
@@ -354,9 +360,7 @@ export class PageState {
   /** Selects the step that is `by` rows away. @returns false at the end */
   move(by: number): boolean {
     const rows = this.rows.value;
-    const selectedMs = this.selected.value?.startMs ?? Number.NEGATIVE_INFINITY;
-    // What is selected may be no row of this view.
-    const at = this.row.value >= 0 ? this.row.value : rows.findLastIndex(({ startMs }) => startMs <= selectedMs);
+    const at = this.place.value;
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
     this.select(rows[next]);
     return next !== at;

@@ -1,6 +1,6 @@
 import { sequenceSvg } from "../../sequence-svg.js";
 import { say } from "../language.js";
-import { type PlotStep, sequenceOf } from "../plot.js";
+import { answeredBy, type PlotStep, sequenceOf } from "../plot.js";
 import type { PageState } from "../state.js";
 import { titleOf, transportOf } from "../words.js";
 
@@ -14,7 +14,8 @@ export function chainSvg(state: PageState): string {
   const told = chain.flatMap((step) => plot?.byStep.get(step) ?? []);
   const facts = chain.map((step, i): PlotStep => {
     const { event } = step;
-    return { fact: event.id, number: i + 1, text: titleOf(event), why: transportOf(event), step, sent: undefined };
+    const answered = answeredBy(step, (id) => state.story.get(id));
+    return { fact: event.id, number: i + 1, text: titleOf(event), why: transportOf(event), step, sent: undefined, answered };
   });
   const steps = told.length > 0 ? told : facts;
   return sequenceSvg(

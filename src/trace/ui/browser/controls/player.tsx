@@ -11,7 +11,7 @@ export function Player({ state }: { readonly state: PageState }) {
   const isPlaying = state.isPlaying.value;
   const rows = state.rows.value;
   // A page that follows shows its last step.
-  const at = state.isFollowing.value ? rows.length - 1 : state.row.value;
+  const at = state.isFollowing.value ? rows.length - 1 : state.place.value;
   const shown = state.isFollowing.value ? rows.at(-1) : state.selected.value;
   const ms = (shown?.startMs ?? state.span.value.startMs) - state.span.value.startMs;
   return (

@@ -81,7 +81,10 @@ function drawAxis(context: CanvasRenderingContext2D, content: TimelineContent, l
     context.fillStyle = line;
     context.fillRect(x - 0.5, 0, 1, bottom + 3);
     context.fillStyle = text;
-    context.fillText(`${format(tick)} s`, x, bottom + 12);
+    const label = `${format(tick)} s`;
+    // The last label stays inside the picture.
+    const most = width - 2 - context.measureText(label).width / 2;
+    context.fillText(label, Math.min(x, most), bottom + 12);
   }
 }
 
