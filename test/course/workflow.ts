@@ -166,7 +166,7 @@ export const WORKFLOW: readonly Chapter[] = [
     title: "plegCh",
     rows: [
       ["GetPods(true)", NODE, /^merge 1 sandbox and 1 container into 1 pod/, by(FILE.runtime, "GetPods")],
-      ["old state and new state", NODE, /^old state, new state$/, by(FILE.pleg, "computeEvents")],
+      ["old state and new state", NODE, /^changes since the last relist$/, by(FILE.pleg, "computeEvents")],
       [
         "generateEvents: GenericPLEG: … -> …",
         JOURNEY,

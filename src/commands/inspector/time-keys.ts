@@ -34,7 +34,7 @@ export function timeKeys(
     return `the time stands still; in ${secondsText(next.dueMs - clock.now())} ${timerText(next)}`;
   };
   return [
-    { key: "z", short: "pause", label: "let the time stand still; again: let it pass", run: pause },
+    { key: "z", short: "pause", label: "let the time stand still, or pass", run: pause },
     {
       key: ".",
       short: "step",

@@ -101,7 +101,7 @@ export class RelistObserver {
     this.#stepId = this.trace.emit(step, { actor: "kubelet" }).id;
     const rows = changed.slice(0, this.#maxPods).flatMap(changedRows);
     const upstream = { file: GENERIC, func: "computeEvents" };
-    if (rows.length > 0) this.#emit({ ...table("old state, new state", rows), upstream });
+    if (rows.length > 0) this.#emit({ ...table("changes since the last relist", rows), upstream });
   }
 
   /** Runs an inspection, which is part of the relist's step. */

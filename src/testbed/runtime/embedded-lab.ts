@@ -31,7 +31,7 @@ const TARGET_ACTIONS: readonly LabAction[] = [
 const BRING_BACK: LabAction = {
   id: "bring-back",
   key: "b",
-  label: "add mypod and myngx where they are missing",
+  label: "add mypod and myngx if they are gone",
   short: "bring pods back",
   on: "runtime",
 };

@@ -53,7 +53,7 @@ const SWITCHES: readonly Switch[] = [
     action: {
       id: "drop-events",
       key: "e",
-      label: "let the runtime's events get lost, or not",
+      label: "lose the runtime's events, or not",
       short: "events get lost",
       on: "runtime",
     },

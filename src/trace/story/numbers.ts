@@ -4,8 +4,10 @@ import { MAX_STEPS } from "./roles.js";
 import { sentenceOf } from "./sentences.js";
 import type { StoryRule } from "./teller.js";
 
+const NUMBERED: ReadonlySet<TraceEvent["kind"]> = new Set(["step", "decision", "note"]);
+
 /**
- * Gives a command's steps and decisions in the terminal the numbers that they have in its story. Requests and states also count, but an
+ * Gives a command's steps, decisions and notes in the terminal the numbers that they have in its story. Requests and states also count, but an
  * answer is reported before its request is, so they get no number.
  * @param rule another one than the story's own: a rule remembers where it is
  */
@@ -25,7 +27,7 @@ export function numberSteps(trace: Trace, rule: StoryRule): void {
     if (event.kind === "step") before = event;
     if (!isTelling || rule.roleOf?.(event) !== "step" || texts.has(text) || texts.size === MAX_STEPS) return undefined;
     texts.add(text);
-    return event.kind === "step" || event.kind === "decision" ? texts.size : undefined;
+    return NUMBERED.has(event.kind) ? texts.size : undefined;
   };
   trace.numberOf = (event) => {
     if (!numbers.has(event)) numbers.set(event, next(event));

@@ -88,8 +88,8 @@ test("words: a relist's changes have a name, and its own title stays", () => {
     facts.add({ kind: "table", title, columns, rows });
     return facts.events.map(titleOf);
   };
-  assert.deepEqual(titled("old state, new state"), ["default/web app 01: running → exited"]);
-  assert.deepEqual(titled("旧状态，新状态"), ["default/web app 01: running → exited"]);
+  assert.deepEqual(titled("changes since the last relist"), ["default/web app 01: running → exited"]);
+  assert.deepEqual(titled("自上次 relist 以来的变化"), ["default/web app 01: running → exited"]);
   assert.deepEqual(titled("Relist 3: 1 change"), ["Relist 3: 1 change"]);
 });
 

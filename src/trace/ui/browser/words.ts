@@ -12,7 +12,7 @@ export function isRelist({ columns }: Extract<TraceEvent, { readonly kind: "tabl
 
 /** What happened, in one line. Safe to show: characters that turn the direction of text are visible escapes. */
 export function titleOf(event: TraceEvent): string {
-  if (event.kind === "table" && isRelist(event) && english(event.title) === "old state, new state")
+  if (event.kind === "table" && isRelist(event) && english(event.title) === "changes since the last relist")
     return printable(event.rows.map(([pod, what, from, to]) => `${pod} ${what}: ${from} → ${to}`).join("; "));
   if (event.kind !== "state") return printable(lineOf(event));
   const change = [event.what, event.from, event.from === undefined ? undefined : "→", event.to];

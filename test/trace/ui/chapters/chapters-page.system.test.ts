@@ -119,7 +119,7 @@ function manyContainers(): TraceEvent[] {
   for (const name of names) state(name, "created", "running");
   const rows = names.map((name) => ["default/web", `${name} 0123`, "non-existent", "running"]);
   const columns = ["pod", "container", "old", "new"];
-  facts.add({ kind: "table", title: "old state, new state", columns, rows }, options);
+  facts.add({ kind: "table", title: "changes since the last relist", columns, rows }, options);
   state("app20", "running", "exited (1, Error)");
   return facts.events;
 }

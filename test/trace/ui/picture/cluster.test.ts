@@ -36,7 +36,7 @@ const relist = (...rows: string[]): Short => [
   N1,
   {
     kind: "table",
-    title: "old state, new state",
+    title: "changes since the last relist",
     columns: ["pod", "container", "old", "new"],
     rows: rows.map((row) => row.split("|")),
   },
@@ -324,7 +324,7 @@ test("cluster: the Chinese words are those of the catalogue", () => {
     "running",
     "ready",
     "syncing",
-    "old state, new state",
+    "changes since the last relist",
   ])
     assert.equal(english(say(word)), word);
   for (const text of ["node n1", "container app of a/web", "liveness probe"]) assert.equal(english(say(text)), text);

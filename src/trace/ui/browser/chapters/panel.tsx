@@ -21,7 +21,12 @@ export function ChapterPanel({ state }: { readonly state: PageState }) {
   const nowMs = after?.event.atMs ?? Math.max(state.story.endMs, state.clockMs.value ?? 0);
   const relist = after === undefined ? state.relist.value : undefined;
   const at = { nowMs, cluster: scene.cluster, ever, event: state.shownFact.value, relist };
-  const nothing: Block = { kind: "line", text: say("Nothing of this chapter has happened yet."), tone: "ahead" };
+  const key = state.windowKeys.value.find(({ enabled }) => enabled);
+  const text =
+    key === undefined
+      ? say("Nothing of this chapter has happened yet.")
+      : say("Nothing of this chapter has happened yet. Press {1}: {2}.", key.key, key.label);
+  const nothing: Block = { kind: "line", text, tone: "ahead" };
   const whole = now.models.get(shown);
   const blocks = whole === undefined ? [nothing] : shown.draw(scene.models.get(shown), whole, at);
   return (

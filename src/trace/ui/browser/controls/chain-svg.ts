@@ -15,7 +15,15 @@ export function chainSvg(state: PageState): string {
   const facts = chain.map((step, i): PlotStep => {
     const { event } = step;
     const answered = answeredBy(step, (id) => state.story.get(id));
-    return { fact: event.id, number: i + 1, text: titleOf(event), why: transportOf(event), step, sent: undefined, answered };
+    return {
+      fact: event.id,
+      number: i + 1,
+      text: titleOf(event),
+      why: transportOf(event),
+      step,
+      sent: undefined,
+      answered,
+    };
   });
   const steps = told.length > 0 ? told : facts;
   return sequenceSvg(

@@ -154,7 +154,7 @@ function eventChanges({ type, reason, message, object, pod }: FactOf<"event">): 
   return type === "Warning" ? [{ part: "pod", pod: of, warning: reason }] : [];
 }
 
-/** A row of a relist: `default/web`, `app 0123456789`, old state, new state. PLEG treats a sandbox as a container. */
+/** A row of a relist: `default/web`, `app 0123456789`, changes since the last relist. PLEG treats a sandbox as a container. */
 function plegChange([pod = "", what = "", from = "", to = ""]: readonly string[]): ClusterChange[] {
   const [name] = split(what, " ");
   if (pod === "" || name === "") return [];
