@@ -367,10 +367,18 @@ export const plegFacts = (): TraceEvent[] =>
       { ...NODE, pod: "default/old", atMs: 1600 },
     ],
     ["kubelet", rpc("ListPodSandbox", { filter: {} }), { ...NODE, atMs: 2000 }],
-    ["kubelet", relist("changes since the last relist", "default/web|app a1|non-existent|running"), { ...NODE, atMs: 2100 }],
+    [
+      "kubelet",
+      relist("changes since the last relist", "default/web|app a1|non-existent|running"),
+      { ...NODE, atMs: 2100 },
+    ],
     ["runtime", state("default/web/app", "container", "exited (1, Error)", "running"), { ...WEB, atMs: 2500 }],
     ["kubelet", rpc("ListPodSandbox", { filter: {} }, 8000), { ...NODE, atMs: 11_000 }],
-    ["kubelet", relist("changes since the last relist", "default/web|app a1|running|exited"), { ...NODE, atMs: 11_100 }],
+    [
+      "kubelet",
+      relist("changes since the last relist", "default/web|app a1|running|exited"),
+      { ...NODE, atMs: 11_100 },
+    ],
   ]);
 
 const LIFECYCLE = "pkg/controller/nodelifecycle/node_lifecycle_controller.go";
