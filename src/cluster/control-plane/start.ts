@@ -80,7 +80,11 @@ async function startOn(
   const custom = await serveDefinitions({ registry: parts.registry, clock, trace, kubeVersion });
   let controllers: RunningControllers | undefined;
   const components = [...controllerChecks(() => controllers), ...parts.storage.health.components];
-  const apiServer = await listen(options, identities, { ...parts, dispatches }, components);
+  const listening = listen(options, identities, { ...parts, dispatches }, components);
+  const apiServer = await listening.catch(async (error: unknown) => {
+    await custom.close();
+    throw error;
+  });
   const { host = DEFAULT_HOST } = options;
   if (faults !== undefined) {
     const { ca, serving } = identities;

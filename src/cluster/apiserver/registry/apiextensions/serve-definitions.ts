@@ -86,11 +86,11 @@ class Follower {
           const definition = type === "DELETED" ? undefined : (object as Definition);
           this.#changed(await this.#load(), object.metadata.name ?? "", definition);
         }
-        if (this.signal.aborted) return;
+        // A storage that is closing ends each watch at once.
+        await clock.sleep(RELIST_DELAY_MS, this.signal);
         resourceVersion = await this.list();
       } catch (error) {
         if (!isAbortError(error) && !(error instanceof StatusError)) throw error;
-        if (this.signal.aborted) return;
         await clock.sleep(RELIST_DELAY_MS, this.signal).catch(() => undefined);
       }
     }
