@@ -119,6 +119,25 @@ test("nginx: a worker of its own user, which returns when it ends", async () => 
   assert.equal(stateOf(container), "running");
 });
 
+test("nginx: its worker ends with it, and both say so", async () => {
+  const { container, errors, sh } = await nginx();
+  await sh("kill -QUIT 1");
+  await lab.settle();
+  const said = errors().replace(/^\S+ \S+ /gm, "");
+  assert.equal(
+    said.slice(said.indexOf("[notice] 1#1: signal 3")),
+    `[notice] 1#1: signal 3 (SIGQUIT) received, shutting down
+[notice] 2#2: gracefully shutting down
+[notice] 2#2: exiting
+[notice] 2#2: exit
+[notice] 1#1: signal 17 (SIGCHLD) received from 2
+[notice] 1#1: worker process 2 exited with code 0
+[notice] 1#1: exit
+`,
+  );
+  assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
 test("nginx -s reload reads its files again", async () => {
   const { container, sh, errors } = await nginx();
   const file = "/etc/nginx/conf.d/default.conf";
@@ -130,12 +149,16 @@ test("nginx -s reload reads its files again", async () => {
     .split("\n")
     .map((line) => line.replace(/^.*?#\d+: /, "").replace(/\d+$/, "N"));
   assert.deepEqual(
-    lines.slice(-6, -1).map((line) => line.replace(/process \d+/, "process N")),
+    lines.slice(-10, -1).map((line) => line.replace(/process \d+/, "process N")),
     [
       "signal 1 (SIGHUP) received, reconfiguring",
       "reconfiguring",
       "start worker processes",
       "start worker process N",
+      "gracefully shutting down",
+      "exiting",
+      "exit",
+      "signal 17 (SIGCHLD) received from N",
       "worker process N exited with code N",
     ],
   );

@@ -56,8 +56,8 @@ export async function nginx(self: Self): Promise<number> {
   const pidProblem = writePid(self, pidFile);
   if (pidProblem !== undefined) return fail(self, pidProblem);
   await notice(self, "start worker processes");
-  const workers: Workers = { current: undefined };
-  keepWorker(self, account, workers).catch(() => {}); // the process has ended
+  const workers: Workers = { current: undefined, kept: Promise.resolve() };
+  workers.kept = keepWorker(self, account, workers).catch(() => {}); // the process has ended
   self.onSignal(SIGHUP, () => {
     const read = async () => {
       await notice(self, "signal 1 (SIGHUP) received, reconfiguring");
@@ -75,6 +75,11 @@ export async function nginx(self: Self): Promise<number> {
   const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
   const signalName = SIGNAL_NAMES.get(signal) ?? "";
   await notice(self, `signal ${signal} (${signalName}) received, ${signal === SIGQUIT ? "shutting down" : "exiting"}`);
+  const last = workers.current;
+  workers.current = undefined;
+  last?.kill(signal);
+  await workers.kept;
+  await notice(self, "exit");
   return 0;
 }
 
@@ -123,15 +128,17 @@ function makeCaches({ machine: { fs }, umask }: Self, uid: number | undefined): 
 
 interface Workers {
   current: Process | undefined;
+  /** resolves when the current one has ended for good, and the log has it */
+  kept: Promise<void>;
 }
 
 /** Starts a worker for the new configuration, and ends the one before it. */
 async function reload(self: Self, account: ProcessUser | undefined, workers: Workers): Promise<void> {
   for (const text of ["reconfiguring", "start worker processes"]) await notice(self, text);
   const before = workers.current;
-  const kept = keepWorker(self, account, workers);
+  workers.kept = keepWorker(self, account, workers);
   before?.kill(SIGQUIT);
-  await kept;
+  await workers.kept;
 }
 
 /**
@@ -148,6 +155,7 @@ async function keepWorker(self: Self, account: ProcessUser | undefined, workers:
     using _ = onAbort(signal, () => worker.kill(SIGKILL));
     await notice(self, `start worker process ${worker.pid}`);
     const status = await worker.exited;
+    await notice(self, `signal 17 (SIGCHLD) received from ${worker.pid}`);
     const how = status.kind === "signaled" ? `exited on signal ${status.signal}` : `exited with code ${status.code}`;
     await notice(self, `worker process ${worker.pid} ${how}`, status.kind === "signaled" ? "alert" : "notice");
     if (workers.current !== worker) return;
@@ -161,7 +169,9 @@ const RESPAWN_MS = 100;
 
 async function work(self: Self): Promise<number> {
   self.onSignal(SIGHUP, "ignore");
-  await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
+  const signal = await untilSignal(self, SIGTERM, SIGINT, SIGQUIT);
+  if (signal === SIGQUIT) await notice(self, "gracefully shutting down");
+  for (const text of ["exiting", "exit"]) await notice(self, text);
   return 0;
 }
 
