@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { startRuntime } from "../../../src/cluster/runtime/start.js";
 import { DEVICE_PLUGIN, REGISTRATION } from "../../../src/kubelet/apis/deviceplugin/v1beta1.js";
 import { POD_RESOURCES_LISTER } from "../../../src/kubelet/apis/podresources/v1.js";
 import { openPodResources } from "../../../src/kubelet/server/pod-resources.js";
+import { openCriProxy } from "../../../src/lab/chaos/real/cri-proxy.js";
 import { startVirtualRuntime } from "../../../src/lab/virtual/virtual-runtime.js";
 import type { AnyRpc } from "../../../src/staging/cri/grpc/rpc.js";
 import { IMAGE_SERVICE, RUNTIME_SERVICE } from "../../../src/staging/cri/services.js";
@@ -47,6 +50,14 @@ export const GRPC_SERVERS: Readonly<Record<string, () => Promise<TestedServer>>>
         { timeoutMs: undefined },
       ),
     ),
+  "src/lab/chaos/real/cri-proxy.ts": async () => {
+    const runtime = await startRuntime(deps());
+    onTestFinished(() => runtime.close());
+    const folder = mkdtempSync(join(tmpdir(), "cri-proxy-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const { signal } = new AbortController();
+    return cri(() => openCriProxy({ ...deps(), signal }, runtime.endpoint, folder));
+  },
   "src/kubelet/cm/devicemanager/plugin/server.ts": async () => {
     const lab = await DeviceLab.start();
     return { socket: join(lab.folder, "kubelet.sock"), methods: Object.values(REGISTRATION) };
