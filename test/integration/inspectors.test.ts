@@ -37,7 +37,7 @@ suiteNeeding(["kubectl"], "windows into a kubelet, with kubectl", () => {
     const window = start("static-pod", "--manifest-dir", manifests);
     const kubectl = await kubectlOf(window);
     writeFileSync(join(manifests, "web.json"), JSON.stringify(POD));
-    await window.says(/create the mirror pod default\/web-static-node/);
+    await window.says(/create the mirror pod default\/web-static-node[\s\S]*ADD from api: \[default\/web-static-node/);
     await kubectl("wait", "--for=condition=Ready", "pod/web-static-node", "--timeout=20s");
     const uid = await kubectl("get", "pod", "web-static-node", "-o", "jsonpath={.metadata.uid}");
     await kubectl("delete", "pod", "web-static-node", "--wait=false");

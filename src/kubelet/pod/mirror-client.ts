@@ -84,6 +84,7 @@ export class MirrorClient {
     const hash = metadata.annotations?.[CONFIG_HASH_ANNOTATION] ?? "";
     const body = this.#parts.mirrorPodOf(pod, { name: this.nodeName, uid: node.uid });
     const path = collectionPath({ ...PODS, namespace: metadata.namespace });
+    this.observer.creates(pod, hash, why);
     const answer = await this.#ask({ method: "POST", path, body, signal });
     if (answer.why !== undefined && answer.status === 409) {
       // After a restart the API server's pods are not known yet. The next sync compares the mirror pod when it
@@ -93,7 +94,6 @@ export class MirrorClient {
     }
     if (answer.why !== undefined) return this.#failed("create", podText(pod), answer.why);
     this.#shown.add(getPodFullName(pod));
-    this.observer.created(pod, hash, why);
     return { type: "created" };
   }
 

@@ -15,7 +15,7 @@ export class MirrorObserver extends KubeletObserver {
     this.decision(`leave the mirror pod ${podText(pod)} as it is for now`, why, "CreateMirrorPod");
   }
 
-  created(pod: V1Pod, hash: string, why: string): void {
+  creates(pod: V1Pod, hash: string, why: string): void {
     const reason = `of the static pod with hash ${hash}: ${why}`;
     this.decision(`create the mirror pod ${podText(pod)}`, reason, "CreateMirrorPod");
   }

@@ -114,13 +114,17 @@ describe("createMirrorPod", () => {
   ];
   for (const [what, answers, why] of failures) {
     test(`${what}: a failure is reported, not thrown`, async () => {
-      const { mirrors, facts } = start(answers);
+      const { client, mirrors, facts } = start(answers);
       expect(await mirrors.createMirrorPod(POD, "there is none yet", signal)).toMatchObject({
         type: "failed",
         why: expect.stringContaining(why),
       });
       // An existing pod is not an error: it may be the mirror pod from before a restart.
-      expect(only(facts, why === "AlreadyExists" ? "decision" : "error")).toHaveLength(1);
+      const decisions = only(facts, "decision").map(({ what }) => what.split(" ", 1)[0]);
+      const isThere = why === "AlreadyExists";
+      const isAsked = client.requests.some(({ method }) => method === "POST");
+      expect(decisions).toEqual([...(isAsked ? ["create"] : []), ...(isThere ? ["leave"] : [])]);
+      expect(only(facts, "error")).toHaveLength(isThere ? 0 : 1);
     });
   }
 });
