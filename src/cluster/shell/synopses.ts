@@ -6,6 +6,8 @@ const HELP_WIDTH = 68;
 
 const SYNOPSES: Readonly<Record<string, string>> = {
   __proto__: null as never,
+  addgroup: "[-g GID] [-S] [USER] GROUP",
+  adduser: "[OPTIONS] USER [GROUP]",
   ash: "[-il] [-|+Cabefmnuvx] [-c 'SCRIPT' [ARG0 ARGS] | FILE ARGS | -s ARGS]",
   awk: "[-F SEP] [-v VAR=VAL] [-f FILE | PROGRAM] [FILE]...",
   base64: "[-d] [-w COL] [FILE]",
@@ -46,6 +48,7 @@ const SYNOPSES: Readonly<Record<string, string>> = {
   ifconfig: "[-a] [IFACE]",
   ip: "address|route|link [show]",
   ipcs: "",
+  install: "[-cdDsp] [-o USER] [-g GRP] [-m MODE] [-t DIR] [SOURCE]... DEST",
   kill: "[-l] [-SIG] PID...",
   killall: "[-lq] [-SIG] PROCESS_NAME...",
   less: "[-EFIMmNSRh~] [FILE]...",

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { afterEach, beforeAll, test } from "vitest";
 import { usageOf } from "../../../src/cluster/shell/synopses.js";
 import { shortUsage } from "../../support/short-usage.js";
@@ -293,6 +295,22 @@ const ROWS: readonly (readonly [script: string, output: string])[] = [
     "echo a > /dev/full; yes | cat > /dev/full; printf x > /dev/full",
     "sh: write error: No space left on device\ncat: write error: No space left on device\nsh: write error: No space left on device\n",
   ],
+  [
+    "printf 'nogroup:x:65533:\\n' >>/etc/group; addgroup -S app; addgroup -g 1500 big; addgroup big; addgroup -g 1500 b; mkdir /srv; adduser -S -G app app; adduser -D -u 1234 -h /srv/u u; adduser -D v; adduser -SH w; adduser u big; addgroup v big; addgroup v big; tail -n 4 /etc/passwd; tail -n 5 /etc/group; stat -c '%a %U:%G' /srv/u /home/v /home/app; su v -c id",
+    "addgroup: group 'big' in use\naddgroup: gid '1500' in use\napp:x:100:102:Linux User,,,:/home/app:/bin/false\nu:x:1234:1234:Linux User,,,:/srv/u:/bin/sh\nv:x:1000:1000:Linux User,,,:/home/v:/bin/sh\nw:x:102:65533:Linux User,,,:/home/w:/bin/false\nnogroup:x:65533:w\napp:x:102:app\nbig:x:1500:u,v\nu:x:1234:\nv:x:1000:\n2755 u:u\n2755 v:v\n2755 app:app\nuid=1000(v) gid=1000(v) groups=1000(v),1500(big)\n",
+  ],
+  [
+    "adduser; adduser -Q; adduser -D a b c; adduser -D root; adduser -D -u 0 z; adduser -D -u x z; adduser -D -u 99999 z; adduser -D a:b; adduser -D -G no z; adduser no root; adduser root no; addgroup; adduser z; echo $?; su z -c 'adduser -D y'",
+    "<usage adduser>\nadduser: invalid option -- 'Q'\n<usage adduser>\n<usage adduser>\nadduser: user 'root' in use\nadduser: uid '0' in use\nadduser: invalid number 'x'\nadduser: number 99999 is not in 0..60000 range\nadduser: illegal character with code 58 at position 1\nadduser: unknown group no\nadduser: unknown user no\nadduser: unknown group no\n<usage addgroup>\nadduser: can't execute passwd, you must set password manually\n1\nadduser: permission denied (are you root?)\n",
+  ],
+  [
+    "umask 027; install -d -m 750 a/b; install -d -o 7 -g 8 c; echo hi >f; install f a; install -m 600 f a/b/g; install -D -m u=r f x/y/z; install -t c f; stat -c '%n %a %u:%g' a a/b a/f a/b/g c c/f x x/y x/y/z; cat x/y/z",
+    "a 750 0:0\na/b 750 0:0\na/f 755 0:0\na/b/g 600 0:0\nc 755 7:8\nc/f 755 0:0\nx 755 0:0\nx/y 755 0:0\nx/y/z 455 0:0\nhi\n",
+  ],
+  [
+    "install; install f; install -Q f g; install no g; mkdir a; install a .; touch f; install -m 9 f g; install -o no f g; install -d f/x",
+    "<usage install>\n<usage install>\ninstall: invalid option -- 'Q'\n<usage install>\ninstall: can't stat 'no': No such file or directory\ninstall: omitting directory 'a'\ninstall: invalid mode '9'\ninstall: unknown user no\ninstall: can't create directory 'f/x': Not a directory\n",
+  ],
 ];
 for (const [script, output] of ROWS) {
   test(`as busybox: ${script}`, async () => {
@@ -349,3 +367,20 @@ for (const [where, folder] of [
     });
   }
 }
+
+test("a socket of a mounted folder is a socket", async () => {
+  const hostPath = newFolder();
+  const server = createServer().listen(`${hostPath}/s`);
+  await once(server, "listening");
+  try {
+    const container = lab.run({ command: ["sleep", "infinity"], mounts: [{ containerPath: "/m", hostPath }] });
+    const script =
+      "ls -l m | cut -c1; ls -F m; stat -c %F m/s; find m -type s; test -S m/s && ! test -f m/s && echo S; tar -cf t m; tar -tf t";
+    const { stdout, stderr } = await lab.sh(`cd /; ${script}`, container);
+    assert.equal(stdout.toString(), "t\ns\ns=\nsocket\nm/s\nS\nm/\n");
+    assert.equal(stderr.toString(), "tar: m/s: unknown file type\ntar: error exit delayed from previous errors\n");
+  } finally {
+    server.close();
+    rmSync(hostPath, { recursive: true });
+  }
+});

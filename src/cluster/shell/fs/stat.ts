@@ -5,7 +5,7 @@ import { inodeOf } from "./nodes.js";
 import type { Place } from "./walk.js";
 
 export interface FileStat {
-  readonly type: "file" | "directory" | "symlink" | "device";
+  readonly type: "file" | "directory" | "symlink" | "device" | "socket";
   /** permission bits */
   readonly mode: number;
   readonly size: number;
@@ -24,7 +24,13 @@ export function statOf(place: Place, host: HostFiles): FileStat {
   if (place.kind === "host") {
     const stat = host.stat(place);
     if (stat === undefined) throw new FsError("ENOENT", place.rel);
-    const type = stat.isDirectory() ? "directory" : stat.isSymbolicLink() ? "symlink" : "file";
+    const type = stat.isDirectory()
+      ? "directory"
+      : stat.isSymbolicLink()
+        ? "symlink"
+        : stat.isSocket()
+          ? "socket"
+          : "file";
     const { uid, gid } = host.owners.of(stat, place.mount);
     return {
       type,

@@ -108,6 +108,7 @@ function fileIs(operator: string, name: string, shell: Shell): boolean {
       "-d": stat.type === "directory",
       "-h": stat.type === "symlink",
       "-L": stat.type === "symlink",
+      "-S": stat.type === "socket",
       "-c": stat.type === "device",
       "-s": stat.size > 0,
       "-k": (stat.mode & STICKY) !== 0,

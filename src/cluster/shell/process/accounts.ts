@@ -29,7 +29,7 @@ export function readAccounts(fs: ContainerFs): readonly Account[] {
 }
 
 /** The groups of a container's /etc/group. */
-function readGroups(fs: ContainerFs): readonly Group[] {
+export function readGroups(fs: ContainerFs): readonly Group[] {
   return linesOf(fs, "/etc/group").map(([name = "", , gid, members = ""]) => ({
     name,
     gid: Number(gid),

@@ -76,6 +76,7 @@ const TYPES: Readonly<Record<FileStat["type"], readonly [text: string, letter: s
   file: ["regular file", "-", 0o100000],
   directory: ["directory", "d", 0o040000],
   symlink: ["symbolic link", "l", 0o120000],
+  socket: ["socket", "s", 0o140000],
   device: ["character special file", "c", 0o020000],
 };
 const BLOCK_BYTES = 512;

@@ -20,7 +20,10 @@ export async function du(self: Self): Promise<number> {
     try {
       const path = resolvePath(self.cwd, name);
       const { type, size } = fs.lstat(path);
-      let kib = type === "symlink" || type === "device" ? 0 : (Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES) / 1024;
+      let kib =
+        type === "symlink" || type === "device" || type === "socket"
+          ? 0
+          : (Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES) / 1024;
       for (const one of type === "directory" ? fs.readdir(path) : [])
         kib += await sizeOf(`${name.replace(/\/$/, "")}/${one}`, depth + 1);
       const isShown = depth === 0 || (depth <= deepest && (type === "directory" || options.has("a")));

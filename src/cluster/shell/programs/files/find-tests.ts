@@ -60,8 +60,8 @@ function nameTest(pattern: string, ignoresCase: boolean, textOf: (found: Found) 
 }
 
 function typeTest(text: string): Test {
-  const type = ({ f: "file", d: "directory", l: "symlink", c: "device" } as const)[text];
-  if (type === undefined && !/^[bsp]$/.test(text)) throw new FindProblem(`invalid argument '${text}' to '-type'`);
+  const type = ({ f: "file", d: "directory", l: "symlink", c: "device", s: "socket" } as const)[text];
+  if (type === undefined && !/^[bp]$/.test(text)) throw new FindProblem(`invalid argument '${text}' to '-type'`);
   return ({ stat }) => stat.type === type;
 }
 

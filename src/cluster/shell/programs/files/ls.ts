@@ -203,6 +203,7 @@ function lineOf(listing: Listing, path: string, name: string): Line {
 function markOf({ type, mode }: FileStat, options: Listing["options"]): string {
   if (type === "directory") return options.has("F") || options.has("p") ? "/" : "";
   if (!options.has("F")) return "";
+  if (type === "socket") return "=";
   return type === "symlink" ? "@" : (mode & 0o111) === 0 ? "" : "*";
 }
 
@@ -211,7 +212,9 @@ function colored({ hasColor, options }: Listing, { type, mode }: FileStat, name:
   const shown = options.has("Q") ? `"${name}"` : name;
   if (!hasColor) return shown;
   const isProgram = type === "file" && (mode & 0o111) !== 0;
-  const color = isProgram ? "1;32" : { file: "0;0", directory: "1;34", symlink: "1;36", device: "1;33" }[type];
+  const color = isProgram
+    ? "1;32"
+    : { file: "0;0", directory: "1;34", symlink: "1;36", device: "1;33", socket: "1;35" }[type];
   return `\x1b[${color}m${shown}\x1b[m`;
 }
 

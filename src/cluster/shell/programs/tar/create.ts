@@ -58,12 +58,16 @@ class Creation {
     const { run } = this;
     const { fs } = run.self.machine;
     if (path === this.ownPath || run.options.excludes.some((pattern) => globMatches(pattern, name))) return;
-    let header: EntryHeader;
+    let header: EntryHeader | undefined;
     try {
       header = await this.#header(path, name);
     } catch (error) {
       if (!(error instanceof FsError)) throw error;
       await run.complain(`${name}: ${errorText(error)}`);
+      return;
+    }
+    if (header === undefined) {
+      await run.complain(`${name}: unknown file type`);
       return;
     }
     // The root folder has no name of its own: the archive gets only its content.
@@ -76,10 +80,12 @@ class Creation {
       await this.#add(resolvePath(path, child), `${withoutEnding(name, "/")}/${child}`);
   }
 
-  async #header(path: string, name: string): Promise<EntryHeader> {
+  async #header(path: string, name: string): Promise<EntryHeader | undefined> {
     const { self, options } = this.run;
     const { fs } = self.machine;
     const stat = options.followsLinks ? fs.stat(path) : fs.lstat(path);
+    const type = entryType(stat);
+    if (type === undefined) return undefined;
     const safe = safeName(name);
     if (safe !== name && !this.#reportedStripped) {
       this.#reportedStripped = true;
@@ -88,7 +94,7 @@ class Creation {
     }
     return {
       name: stat.type === "directory" && !safe.endsWith("/") ? `${safe}/` : safe,
-      type: entryType(stat),
+      type,
       mode: stat.mode,
       size: stat.type === "file" ? stat.size : 0,
       mtime: new Date(Math.min(Math.max(0, stat.mtimeMs), MAX_MTIME_MS)),
@@ -121,7 +127,9 @@ class Creation {
   }
 }
 
-function entryType({ type }: FileStat): Header["type"] {
+/** @returns undefined for a socket: an archive has none */
+function entryType({ type }: FileStat): Header["type"] | undefined {
+  if (type === "socket") return undefined;
   if (type === "device") return "character-device";
   return type;
 }
