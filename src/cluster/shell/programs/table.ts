@@ -17,11 +17,11 @@ import { chmod, chown, stat } from "./owners.js";
 import { kill, killall, pgrep, pidof } from "./processes/by-name.js";
 import * as control from "./processes/control.js";
 import { ps, top } from "./processes/list.js";
+import { xargs } from "./processes/xargs.js";
 import { seq } from "./seq.js";
 import * as standIns from "./stand-ins.js";
 import * as system from "./system.js";
 import { echo, head, logger, tee, wc, yes } from "./text.js";
-import { xargs } from "./xargs.js";
 
 /** The shell and its dependencies are loaded when it first runs. */
 const shell: Program = async (self) => (await import("../language/run.js")).runShell(self);

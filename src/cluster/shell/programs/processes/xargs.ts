@@ -1,8 +1,8 @@
-import { decodeText } from "../byte-text.js";
-import { exitCodeOf, type Self } from "../process/process.js";
-import { BytesSource, readAll } from "../streams.js";
-import { fail, parseArgs, usage, warn } from "./console.js";
-import { startChild } from "./system.js";
+import { decodeText } from "../../byte-text.js";
+import { exitCodeOf, type Self } from "../../process/process.js";
+import { BytesSource, readAll } from "../../streams.js";
+import { fail, parseArgs, usage, warn } from "../console.js";
+import { startChild } from "../system.js";
 
 /** The most bytes of a command's arguments. */
 const MAX_BYTES = 32_768;
