@@ -426,6 +426,17 @@ test("without a chapter of the command's own, each step shows the chapter that i
   assert.deepEqual(shown, ["request", "scheduler", "pod-workers", "pleg", "request"]);
 });
 
+test("after a search that leaves the selected step out, the player stands at the last row before it", () => {
+  const state = new PageState({ isLive: false });
+  state.load(parseFacts(journeyFacts().map(factLine).join("")));
+  state.look("all");
+  state.select(state.story.steps.at(-1));
+  state.change({ search: "scheduler" });
+  const { length } = state.rows.value;
+  assert.ok(length > 0 && state.row.value === -1);
+  assert.equal(state.place.value, length - 1);
+});
+
 test("the Request chapter shows the request of the selected step, not the first one of the run", () => {
   const facts = journeyFacts();
   const lines = pictureOf("request", facts, facts.length - 1);
