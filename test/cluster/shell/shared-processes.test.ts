@@ -117,7 +117,10 @@ test("hostPID: the node's processes, and those of all its containers", async () 
   const lines = (await sh("ps", node)).split("\n");
   assert.match(lines[1] ?? "", /^ {4}1 root {6}0:00 \/sbin\/init$/);
   assert.ok(lines.some((line) => /0:00 \/usr\/bin\/kubelet /.test(line)));
-  assert.equal(await sh("kill 1; cat /proc/1/comm", node), "init\nsh: can't kill pid 1: Operation not permitted\n");
+  assert.equal(
+    await sh("kill -0 1; kill 1; cat /proc/1/comm", node),
+    "init\nsh: can't kill pid 1: Operation not permitted\n",
+  );
   const pid = /^ *(\d+) root {6}0:00 sleep 12345$/m.exec(lines.join("\n"))?.[1];
   assert.equal(await sh(`kill -9 ${pid}`, node), "");
   await lab.settle();

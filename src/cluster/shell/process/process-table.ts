@@ -140,7 +140,8 @@ export function subjectOf(task: Task): Subject {
 export function sendSignal(sender: ProcessOwner, pid: string, signal: number): string | undefined {
   const task = sender.processes.find(Number(pid));
   if (task === undefined) return `can't kill pid ${pid}: No such process`;
-  const isAllowed = permitsSignal(sender, subjectOf(task).user.uid) && (isProcess(task) || task.onSignal !== undefined);
+  const isReachable = signal === 0 || isProcess(task) || task.onSignal !== undefined;
+  const isAllowed = permitsSignal(sender, subjectOf(task).user.uid) && isReachable;
   if (!isAllowed) return `can't kill pid ${pid}: Operation not permitted`;
   if (signal === 0) return undefined;
   if (!isProcess(task)) task.onSignal?.(signal, sender.processes);
