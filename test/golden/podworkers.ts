@@ -57,14 +57,14 @@ interface CacheStep {
   readonly sandboxes?: readonly (string | { readonly state: string })[] | null;
   readonly error?: string | null;
 }
-type Step = (UpdateStep | FinishStep | KnownPodsStep | CacheStep) & { readonly expect: Record<string, unknown> };
+export type Step = (UpdateStep | FinishStep | KnownPodsStep | CacheStep) & { readonly expect: Record<string, unknown> };
 
 /** A scenario of podworkers/*.jsonl. */
 export interface PodWorkersScenario extends GoldenLine {
   readonly steps: readonly Step[];
 }
 
-interface Call {
+export interface Call {
   readonly uid: string;
   readonly fn: string;
   readonly rev?: string;
@@ -84,7 +84,7 @@ const BACK_OFF_MS = 10_000;
 
 /** Plays a scenario through PodWorkers. @returns where it differs from the real one */
 export async function replayPodWorkers(scenario: PodWorkersScenario): Promise<string[]> {
-  const stage = new Stage();
+  const stage = new PodWorkersStage();
   try {
     const found: string[] = [];
     for (const [i, step] of scenario.steps.entries()) {
@@ -99,7 +99,7 @@ export async function replayPodWorkers(scenario: PodWorkersScenario): Promise<st
 }
 
 /** Pod workers with sync functions that block until a step lets them go. */
-class Stage {
+export class PodWorkersStage {
   readonly clock = new FakeClock();
   readonly cache = new PodCache();
   readonly inFlight = new Map<string, Flight>();

@@ -35,6 +35,7 @@ import { messageOf } from "../../../src/util/errors.js";
 import { factFor } from "../../../src/util/release/facts.js";
 import { SeededRandom } from "../../../src/util/seeded-random.js";
 import { FakeClock, settle } from "../../support/fake-clock.js";
+import { OwnPodWorker, ownGracePeriod } from "./own-pod-worker.js";
 
 const KUBE_VERSION = "1.25";
 const NEVER = new AbortController().signal;
@@ -258,4 +259,5 @@ export const OWN_MODULES: Readonly<Record<string, Readonly<Record<string, unknow
   "lease-loop": { LeaseController: OwnLeaseController },
   "lease-over-time": { keepLease },
   relist: { Relist: OwnRelist },
+  "pod-worker": { calculateEffectiveGracePeriod: ownGracePeriod, PodWorker: OwnPodWorker },
 };
