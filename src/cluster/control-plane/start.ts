@@ -214,7 +214,7 @@ async function createParts(
     serviceAccountKeyType: keyTypeOf(options),
     ...defined({ serviceAccountKeyPem }),
   });
-  admission.push(...createAdmission({ registry, auth, clock, random, trace }));
+  admission.push(...createAdmission({ registry, auth, clock, random, trace, kubeVersion }));
   await auth.ready();
   return { storage, registry, auth, admission, connections, metrics };
 }

@@ -6,6 +6,7 @@ import { certificateApproval, certificateSigning, certificateSubjectRestriction 
 import { LimitRanger } from "./limitranger/limit-ranger.js";
 import { NamespaceLifecycle } from "./namespace-lifecycle.js";
 import { NodeRestriction } from "./noderestriction/node-restriction.js";
+import { PodSecurity } from "./podsecurity/pod-security.js";
 import { Priority } from "./priority.js";
 import { rbacEscalationCheck } from "./rbac-escalation.js";
 import { ResourceQuota } from "./resourcequota/resource-quota.js";
@@ -17,15 +18,16 @@ import { defaultTolerationSeconds, taintNodesByCondition } from "./tolerations.j
 export interface AdmissionDeps extends Ctx {
   readonly registry: Registry;
   readonly auth: Pick<Auth, "authorizer" | "rbac">;
+  readonly kubeVersion: string;
 }
 
 /**
  * The plugins that are enabled by default, in upstream's order.
  *
- * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits PodSecurity and the
- * webhooks.
+ * Mirrors pkg/kubeapiserver/options/plugins.go (AllOrderedPlugins). Differs: omits the webhooks.
  */
-export function createAdmission({ registry, clock, random, trace, auth }: AdmissionDeps): AdmissionPlugin[] {
+export function createAdmission(deps: AdmissionDeps): AdmissionPlugin[] {
+  const { registry, clock, random, trace, auth, kubeVersion } = deps;
   return [
     rbacEscalationCheck(auth),
     new NamespaceLifecycle(registry),
@@ -33,6 +35,7 @@ export function createAdmission({ registry, clock, random, trace, auth }: Admiss
     new ServiceAccount({ registry, clock, random }),
     new NodeRestriction(registry),
     taintNodesByCondition,
+    new PodSecurity({ registry, trace, kubeVersion }),
     new Priority(registry),
     defaultTolerationSeconds,
     new DefaultStorageClass(registry),

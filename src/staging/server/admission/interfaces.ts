@@ -15,6 +15,8 @@ export interface AdmissionAttributes {
   readonly object: KubeObject | undefined;
   readonly oldObject: KubeObject | undefined;
   readonly dryRun: boolean;
+  /** texts for `Warning: 299` headers of the answer; plugins add theirs */
+  readonly warnings: string[];
   /** the admitted request, for the trace; undefined for the server's own clients */
   readonly auditId?: string;
   /** the DELETE's options, or the body of a subresource such as eviction or token */

@@ -216,6 +216,7 @@ test("the plugins run in upstream's order", async () => {
     "ServiceAccount",
     "NodeRestriction",
     "TaintNodesByCondition",
+    "PodSecurity",
     "Priority",
     "DefaultTolerationSeconds",
     "DefaultStorageClass",

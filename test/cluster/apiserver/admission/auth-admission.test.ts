@@ -54,6 +54,7 @@ async function run(plugin: AdmissionPlugin, request: Partial<AdmissionAttributes
     object: undefined,
     oldObject: undefined,
     dryRun: false,
+    warnings: [],
     ...request,
   };
   try {

@@ -40,6 +40,7 @@ async function write(who: UserInfo, object: KubeObject, oldObject?: KubeObject):
       object,
       oldObject,
       dryRun: false,
+      warnings: [],
     });
     return "admitted";
   } catch (error) {

@@ -150,6 +150,7 @@ class Replay {
       object: info.verb === "delete" ? undefined : merged,
       oldObject: isView ? oldObject : undefined,
       dryRun: false,
+      warnings: [],
     };
     await new NodeRestriction(this.lab.registry).admit(attributes);
   }

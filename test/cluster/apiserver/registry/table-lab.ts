@@ -39,6 +39,8 @@ export interface WriteOptions {
   readonly subresource?: string;
   readonly user?: UserInfo;
   readonly dryRun?: boolean;
+  /** collects the texts of the answer's Warning headers */
+  readonly warnings?: string[];
 }
 
 export async function openTableLab(given?: Trace, kubeVersion = "1.25"): Promise<TableLab> {
@@ -69,7 +71,7 @@ export async function openTableLab(given?: Trace, kubeVersion = "1.25"): Promise
   }
   const rbac = new RbacAuthorizer({ registry: () => registry, clock });
   const auth = { rbac, authorizer: new UnionAuthorizer([rbac]) };
-  admission.push(...createAdmission({ registry, clock, random, trace, auth }));
+  admission.push(...createAdmission({ registry, clock, random, trace, auth, kubeVersion }));
 
   const definition = (resource: string, group?: string): ResourceDefinition => {
     const row = definitions.find((one) => one.resource === resource && (group === undefined || one.group === group));
@@ -88,7 +90,8 @@ export async function openTableLab(given?: Trace, kubeVersion = "1.25"): Promise
     async create(resource, body, options = {}) {
       const row = definition(resource);
       const store = registry.store(qualified(row));
-      const context = { ...contextOf(options.user), dryRun: options.dryRun === true };
+      const { user, dryRun = false, warnings = [] } = options;
+      const context = { ...contextOf(user), dryRun, warnings };
       return store.create(context, namespaceOf(row, options), decode(row, body));
     },
     async put(resource, name, body, options = {}) {

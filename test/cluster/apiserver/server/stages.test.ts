@@ -88,7 +88,7 @@ test("a creation: from the filters over admission and the strategy to the transa
   expect(priority?.changes?.[0]).toEqual({ op: "add", path: "/spec/priority", value: 0 });
   expect(prepared?.why).toBe("it gets a uid and its creation time, and a name that begins with web-");
   expect(paths(prepared?.changes)).toContain("add /metadata/uid");
-  expect(accepted?.why).toBe("asked: LimitRanger, ServiceAccount, ResourceQuota");
+  expect(accepted?.why).toBe("asked: LimitRanger, ServiceAccount, PodSecurity, ResourceQuota");
   expect(stored?.what).toMatch(/^transaction on \/registry\/pods\/default\/web-.{5}: revision \d+$/);
   expect(stored?.why).toBe("if no entry has the key, then keep the object with the next revision, else change nothing");
   expect(answer?.what).toMatch(/^answer 201: \d+ bytes of application\/json$/);

@@ -187,6 +187,7 @@ function attributesOf(of: AdmittedResource, context: RequestContext, request: Ad
     object,
     oldObject,
     dryRun: context.dryRun === true,
+    warnings: context.warnings,
   };
   if (context.auditId !== undefined) attributes.auditId = context.auditId;
   if (options !== undefined) attributes.options = options;
