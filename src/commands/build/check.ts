@@ -75,7 +75,7 @@ export async function judgeAndPrint(
   const isAllRight = isRight(verdict) && live?.isRight !== false;
   const last = isAllRight ? ["", ...(await lastLines(build, work, isNoted))] : [];
   const lines = [...(isFirst ? [] : tests), ...(live?.lines ?? []), ...last];
-  print(lines, { ...jsonOf(work, verdict), live: live ?? null });
+  print(lines, { ...jsonOf(work, verdict, language), live: live ?? null });
   return isAllRight;
 }
 
@@ -142,15 +142,15 @@ function indentedWrap(line: string, columns: number): readonly string[] {
   return wrap(line, columns - indent.length).map((part) => `${indent}${part}`);
 }
 
-function jsonOf({ task }: Work, verdict: Verdict) {
+function jsonOf(work: Work, verdict: Verdict, language: BuildContext["language"]) {
   const { passed, wrong, failure, printed } = verdict;
   return {
-    task: task.id,
+    task: work.task.id,
     isRight: isRight(verdict),
     passed,
     wrong: wrong ?? null,
     failure: failure ?? null,
     printedLines: printed.count,
-    sentence: wrongText({ task, golden: undefined }, verdict, `${task.id}.mjs`, "en")?.join("\n") ?? null,
+    sentence: wrongText(work, verdict, work.name, language)?.join("\n") ?? null,
   };
 }

@@ -60,16 +60,15 @@ export async function findWork({ cwd }: CliContext, word: string | undefined): P
   if (!found.isDirectory() && !found.isFile())
     throw new LabError("BAD_FILE", `${word ?? given} is no file and no folder`, `Name the file of a task. ${MAKE_ONE}`);
   const path = found.isDirectory() ? await onlyFileIn(given, word ?? "this folder") : given;
-  const id = taskOfFile(await readText(path));
+  const name = basename(path);
+  const named = (await taskIds()).find((id) => fileNameOf({ id }) === name);
+  // Whoever replaces the whole file loses its first line.
+  const id = taskOfFile(await readText(path)) ?? named;
   if (id === undefined) {
-    throw new LabError(
-      "BAD_FILE",
-      `${basename(path)} does not name its task`,
-      "Its first line is // kubelab build: TASK",
-    );
+    throw new LabError("BAD_FILE", `${name} does not name its task`, "Its first line is // kubelab build: TASK");
   }
   const task = await openTask(id);
-  return { task, golden: await goldenOf(task), path, name: basename(path) };
+  return { task, golden: await goldenOf(task), path, name };
 }
 
 /** Changes the progress; a state folder that cannot be written costs only that. @returns whether it is noted */

@@ -96,7 +96,7 @@ function examLine(lab: LabSummary, { labs }: Progress, say: Say): string[] {
 }
 
 /** The report for a teacher: one entry per lab. */
-export function jsonReport(labs: readonly LabSummary[], progress: Progress): unknown {
+export function jsonReport(labs: readonly LabSummary[], progress: Progress): Readonly<Record<string, unknown>> {
   return {
     version: 1,
     labs: labs.map((lab) => {

@@ -13,6 +13,7 @@ const MOST_LINE_CHARACTERS = 200;
 /** A longer line of the report is no line of ours. */
 const MAX_REPORT_LINE = 256 * 1024;
 const MAX_STDERR = 16_384;
+const MB = 1024 * 1024;
 /** How often the memory of the process is read: buffers are outside of its heap. */
 const LOOK_MS = 100;
 
@@ -77,7 +78,9 @@ export async function runChild(
     timer?.stop();
     if (!hasInput) return;
     timer = clock.timer(options.patienceMs, () => {
-      ended.push({ kind: "too-slow" });
+      // A heap near its limit takes all the time for itself: the memory is what is wrong.
+      const isFull = residentBytes(child.pid) > options.heapMb * MB;
+      ended.push({ kind: isFull ? "out-of-memory" : "too-slow" });
       endGroup(child);
     });
   };

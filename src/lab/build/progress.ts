@@ -28,8 +28,8 @@ export async function progressOf(store: ProgressStore, tasks: readonly Task[]): 
   return tasks.map((task) => taskProgress(task, progress));
 }
 
-/** Pure. Each stage counts as a task of a lab: a hint costs points of its own stage only. */
-function taskProgress(task: Task, { labs }: Progress): TaskProgress {
+/** A task's part of the progress. Each stage counts as a task of a lab: a hint costs points of its own stage only. Pure. */
+export function taskProgress(task: Task, { labs }: Progress): TaskProgress {
   const runs = task.stages.flatMap(({ id }) => {
     const run = labs[keyOf(task, id)];
     return run === undefined ? [] : [{ id, run, result: resultOf({ tasks: [id] }, run) }];

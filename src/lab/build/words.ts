@@ -79,7 +79,7 @@ function differsIn(language: Language, call: string, want: Wanted, got: Got): re
       return [isEnglish ? `${call}: this part is not written yet` : `${call}：这一部分还没有写`];
     case "not-exported": {
       const [name = call] = call.split("(");
-      return [isEnglish ? `your file does not export a function ${name}` : `你的文件没有导出函数 ${name}`];
+      return [isEnglish ? `your file does not export ${name}` : `你的文件没有导出 ${name}`];
     }
     case "swallows-abort":
       return [

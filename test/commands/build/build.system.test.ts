@@ -184,7 +184,7 @@ import { spawn } from "node:child_process";
       /mine.mjs is not there any more/,
     ],
     ["a file that throws", `${HEAD}throw new Error("at once");`, /mine.mjs:2 cannot be loaded: Error: at once/],
-    ["a file without exports", HEAD, /your file does not export a function renewInterval/],
+    ["a file without exports", HEAD, /your file does not export renewInterval/],
   ])("%s", async (_name, text, sentence) => {
     writeFileSync(path, text);
     const { code, stdout } = await runCliProcess(home, "build", "check", path);
@@ -200,6 +200,9 @@ import { spawn } from "node:child_process";
     [["start", "phase", "taken"], /the folder has csr.mjs already\nA folder holds one task/],
     [["check", "/dev/null"], /\/dev\/null is no file and no folder/],
     [["start", "99"], /there is no task "99"/],
+    [["chekc"], /unknown command 'chekc'\n\(Did you mean check\?\)\n/],
+    [["chekc", "--lang", "zh"], /没有命令 'chekc'\n（是不是 check？）/],
+    [["nonsense"], /unknown command 'nonsense'\nAdd --help/],
   ])("build %j is refused", async (words, sentence) => {
     mkdirSync(join(home, "taken"), { recursive: true });
     writeFileSync(join(home, "taken", "csr.mjs"), "");

@@ -43,10 +43,14 @@ export async function report(env: LearnContext, format: ReportFormat): Promise<v
   const progress = await store.load();
   const summaries = await knownLabs(env, progress);
   const { jsonReport, junitReport, wordReport } = await import("../report.js");
+  const { buildInWords, buildReport } = await import("../build-report.js");
+  const tasks = await (await import("../../../lab/build/library.js")).allTasks();
   const texts: Record<ReportFormat, () => string> = {
-    words: () =>
-      wordReport(summaries, progress, say, { ...defined({ columns: terminalColumns(env) }), nowMs: env.wall.now() }),
-    json: () => JSON.stringify(jsonReport(summaries, progress), null, 2),
+    words: () => {
+      const options = { ...defined({ columns: terminalColumns(env) }), nowMs: env.wall.now() };
+      return [wordReport(summaries, progress, say, options), ...buildInWords(tasks, progress, say, options)].join("\n");
+    },
+    json: () => JSON.stringify({ ...jsonReport(summaries, progress), build: buildReport(tasks, progress) }, null, 2),
     junit: () => junitReport(summaries, progress),
   };
   context.streams.stdout.write(`${texts[format]()}\n`);
