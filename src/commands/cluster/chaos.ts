@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import type { RealParts } from "../../lab/chaos/real/check.js";
+import type { Scenario } from "../../lab/chaos/scenario.js";
 import type { TraceEvent } from "../../trace/events.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
+import { languageOf } from "../../util/i18n/language.js";
 import { SeededRandom } from "../../util/seeded-random.js";
 import { wrap } from "../../util/text/text-width.js";
 import type { CliContext } from "../cli/context.js";
@@ -18,6 +21,7 @@ interface RunFlags {
   readonly seed?: number;
   readonly junit?: true;
   readonly cri?: string;
+  readonly kubeconfig?: string;
   readonly yes?: true;
   readonly trace?: string;
   readonly json?: true;
@@ -33,7 +37,8 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
     .option("--seed <number>", "of names, IDs and jitter of the cluster; default: the file's, or 1", parseSeed)
     .option("--junit", "the verdict as JUnit's XML")
     .option("--cri <endpoint>", "play on this real container runtime, through a proxy with the faults, in real time")
-    .option("-y, --yes", "do not ask before the pods of a real runtime are ended")
+    .option("--kubeconfig <file>", "play on this cluster, through a proxy with the faults, in real time", parsePath)
+    .option("-y, --yes", "do not ask before a real runtime or cluster is changed")
     .option("-o, --trace <file>", `also write the trace to this file (${TRACE_ENDINGS})`, parsePath)
     .action((word: string, flags: RunFlags) => runNamed(context, word, flags, String(chaos.version())));
   addExamples(
@@ -41,6 +46,7 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
     "kubelab chaos run node-partition",
     "kubelab chaos run my.yaml --seed 7 --junit > result.xml",
     "kubelab chaos run my.yaml --yes --cri unix:///run/containerd/containerd.sock",
+    "kubelab chaos run half-open-watch --yes --kubeconfig kind.conf",
   );
   addExploreCommand(chaos, context);
   addPlainOptions(
@@ -57,12 +63,8 @@ export function addChaosCommand(chaos: Command, context: CliContext): void {
   addExamples(schema, "kubelab chaos schema > scenario.schema.json");
 }
 
-async function runNamed(
-  context: CliContext,
-  word: string,
-  { seed: given, junit, json, trace, cri, yes }: RunFlags,
-  version: string,
-): Promise<void> {
+async function runNamed(context: CliContext, word: string, flags: RunFlags, version: string): Promise<void> {
+  const { seed: given, junit, json, trace, cri } = flags;
   if (junit === true && json === true) {
     throw new LabError("USAGE", "--json and --junit exclude each other", "Give one of them.");
   }
@@ -81,31 +83,87 @@ async function runNamed(
   ]);
   const { scenario, text } = await openScenario(word, context.cwd);
   const seed = given ?? scenario.seed ?? 1;
-  if (cri !== undefined) await agreeTo(context, cri, yes);
-  using _line = context.progress(cri === undefined ? `running ${word}` : `running ${word} in real time on ${cri}`);
-  const deps = { context, random: new SeededRandom(seed), ...(cri === undefined ? {} : { real: { cri } }) };
+  await using real = await openReal(context, scenario, flags);
+  const where = real === undefined ? "" : ` in real time on ${real.names.join(" and ")}`;
+  using _line = context.progress(`running ${word}${where}`);
+  const deps = { context, random: new SeededRandom(seed), ...defined({ real: real?.parts }) };
   const startMs = wholeSecond();
   const head = { command: `kubelab chaos run ${word} --seed ${seed}`, version, seed, startMs, scenario: text };
   const judgements = await withTraceFile(context, trace, (sink) => {
-    const recorded = sink && (cri === undefined ? withHead(sink, head) : sink);
+    const recorded = sink && (real === undefined ? withHead(sink, head) : sink);
     const onFact = recorded && ((fact: TraceEvent) => recorded.write(fact));
     return runScenario({ ...deps, ...defined({ onFact }) }, scenario, { startMs });
   });
   const holds = judgements.every((one) => one.holds);
-  const where = cri === undefined ? "" : `, in real time on ${cri}`;
-  const heading = `${scenario.title} (seed ${seed}${where}): ${holds ? "every expectation holds" : "an expectation fails"}`;
+  const heading = `${scenario.title} (seed ${seed}${where && `,${where}`}): ${holds ? "every expectation holds" : "an expectation fails"}`;
   context.print({
     text: junit === true ? verdictXml(heading, judgements) : [heading, ...judgements.map(judgementText)].join("\n"),
-    json: { title: scenario.title, seed, ...defined({ cri }), holds, judgements },
+    json: {
+      title: scenario.title,
+      seed,
+      ...defined({ cri, server: real?.parts.cluster?.cluster.config.server }),
+      holds,
+      judgements,
+    },
   });
   if (!holds) context.exitWith(1);
 }
 
+interface OpenedParts extends AsyncDisposable {
+  readonly parts: RealParts;
+  /** their addresses */
+  readonly names: readonly string[];
+}
+
+/**
+ * Opens the real parts that flags name, once the scenario can be played on them and the user agrees.
+ * @returns undefined if all parts are embedded
+ * @throws LabError USAGE, DECLINED; as `openOwnCluster`
+ */
+async function openReal(
+  context: CliContext,
+  scenario: Scenario,
+  { cri, kubeconfig, yes }: RunFlags,
+): Promise<OpenedParts | undefined> {
+  if (cri === undefined && kubeconfig === undefined) return undefined;
+  const { checkForCluster, checkForRuntime } = await import("../../lab/chaos/real/check.js");
+  if (cri !== undefined) {
+    checkForRuntime(scenario);
+    const question = `A kubelet will work with ${cri}, through a proxy that breaks its calls: it ends all other pods there. Continue?`;
+    await agreeTo(context, question, yes, cri, "Without --cri pods run in an embedded runtime.");
+  }
+  const runtimes = cri === undefined ? [] : [cri];
+  if (kubeconfig === undefined) return { parts: defined({ cri }), names: runtimes, async [Symbol.asyncDispose]() {} };
+  checkForCluster(scenario);
+  const [{ openOwnCluster }, { sayIn }] = await Promise.all([
+    import("../../lab/labs/environment/own/cluster.js"),
+    import("../../util/i18n/catalogue.js"),
+  ]);
+  const target = { kubeconfig, ...defined({ yes }) };
+  const say = sayIn(languageOf(context.env));
+  const cluster = await openOwnCluster(context, target, say);
+  try {
+    const { server } = cluster.config;
+    const question = `Nodes and objects of the scenario will be made on ${server}, and removed at its end; meanwhile other pods can come to its nodes. Continue?`;
+    await agreeTo(context, question, yes, server, "Without --kubeconfig the API server is embedded.");
+    const parts = { ...defined({ cri }), cluster: { context, target, say, cluster } };
+    return { parts, names: [...runtimes, server], [Symbol.asyncDispose]: () => cluster.close() };
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
+
 /** @throws LabError DECLINED */
-async function agreeTo(context: CliContext, cri: string, yes: true | undefined): Promise<void> {
-  const question = `A kubelet will work with ${cri}, through a proxy that breaks its calls: it ends all other pods there. Continue?`;
+async function agreeTo(
+  context: CliContext,
+  question: string,
+  yes: true | undefined,
+  where: string,
+  hint: string,
+): Promise<void> {
   if (await context.confirm(question, { ...defined({ yes }), flag: "--yes" })) return;
-  throw new LabError("DECLINED", `nothing was done with ${cri}`, "Without --cri pods run in an embedded runtime.");
+  throw new LabError("DECLINED", `nothing was done with ${where}`, hint);
 }
 
 /** What can break, and what is ready to be run. */

@@ -9,7 +9,6 @@ import type { InjectionArguments } from "../labs/environment/environment.js";
 import { inject } from "../labs/environment/injections.js";
 import { FAULTS } from "./faults.js";
 import type { Guard } from "./guard.js";
-import { checkForReal } from "./real/check.js";
 import { RealTime } from "./real/real-time.js";
 import type { Scenario } from "./scenario.js";
 import { openControlPlane, openNodes, type RunDeps, type Stage } from "./stage.js";
@@ -55,7 +54,6 @@ export async function runScenario(
   options: RunOptions = {},
 ): Promise<readonly Judgement[]> {
   const { real } = deps;
-  if (real !== undefined) checkForReal(scenario, real);
   const open = new Disposables();
   const { startMs = wholeSecond(), ...rest } = options;
   const clock = new SystemClock(1, real === undefined ? new SystemClock().now() - startMs + 1000 : 0);

@@ -7,6 +7,7 @@ import { createClient } from "../../staging/client-go/rest/create-client.js";
 import type { BootstrapToken } from "../../staging/cluster-bootstrap/token.js";
 import type { NodeContext } from "../../testbed/context.js";
 import { startEmbeddedControlPlane } from "../../testbed/target/embedded-control-plane.js";
+import type { Target } from "../../testbed/target/target.js";
 import type { TraceEvent } from "../../trace/events.js";
 import type { Disposables } from "../../util/async/disposables.js";
 import type { Clock, SystemClock } from "../../util/clock.js";
@@ -24,7 +25,7 @@ import type { Judgement } from "./verdict.js";
 
 const KUBE_VERSION = "1.25";
 
-/** The cluster of a scenario, in this process. Its time stands still. */
+/** The cluster of a scenario, in this process unless its parts are real. Embedded, its time stands still. */
 export interface Stage {
   readonly clock: SystemClock;
   readonly random: SeededRandom;
@@ -62,9 +63,9 @@ export interface RunDeps {
   readonly onFact?: (event: TraceEvent) => void;
 }
 
-/** Starts the control plane. @param open closes it */
+/** Starts the control plane, or opens the way to a foreign one. @param open closes it */
 export async function openControlPlane(
-  { random, onFact }: RunDeps,
+  { random, onFact, real = {} }: RunDeps,
   clock: SystemClock,
   scenario: Scenario,
   open: Disposables,
@@ -77,6 +78,25 @@ export async function openControlPlane(
   const faults = new ServerFaults();
   const dnsFaults = new DnsFaults();
   const settings = { clock, random, trace, kubeVersion: KUBE_VERSION, verifyKubelets: false, faults, dnsFaults };
+  const foreign = real.cluster;
+  if (foreign !== undefined) {
+    const { openForeignCluster } = await import("./real/foreign-cluster.js");
+    const opened = await openForeignCluster({ clock, random, trace, faults }, foreign, scenario, folder, open);
+    const client = createClient(foreign.cluster.config, { clock, random, trace: facts.reads, actor: "user" });
+    open.defer(() => client.close());
+    return {
+      clock,
+      random,
+      facts,
+      folder,
+      faults,
+      dnsFaults,
+      apiServer: undefined,
+      plane: undefined,
+      target: targetOf("real", opened),
+      client,
+    };
+  }
   const isRestarted = scenario.do.some(({ fault }) => fault === "apiserver-restart");
   const apiServer = isRestarted ? await ApiServerPod.open(settings, join(folder, "etcd")) : undefined;
   const plane = apiServer?.first ?? (await startEmbeddedControlPlane(settings));
@@ -86,36 +106,35 @@ export async function openControlPlane(
   const client = createClient(plane.admin, { clock: unheld, random, trace: facts.reads, actor: "user" });
   open.defer(() => client.close());
   open.defer(async () => faults.writes.set(0));
-  return { clock, random, facts, folder, faults, dnsFaults, apiServer, plane, client };
+  const target = targetOf("joined", { admin: plane.admin, description: "the scenario's cluster" });
+  return { clock, random, facts, folder, faults, dnsFaults, apiServer, plane, target, client };
+}
+
+function targetOf(
+  kind: Target["kind"],
+  { kubeVersion = KUBE_VERSION, ...parts }: Pick<Target, "admin" | "description"> & { readonly kubeVersion?: string },
+): Target {
+  const close = async () => {};
+  return { kind, ...parts, kubeVersion, close, [Symbol.asyncDispose]: close };
 }
 
 /** Starts the nodes. @param open closes them */
 export async function openNodes(
   { context, real = {} }: RunDeps,
-  { folder, plane, ...shared }: Awaited<ReturnType<typeof openControlPlane>>,
+  { folder, plane, target, ...shared }: Awaited<ReturnType<typeof openControlPlane>>,
   { hooks, joinToken }: RunParts,
   scenario: Scenario,
   open: Disposables,
 ): Promise<Stage> {
   const { clock, random, facts, client, apiServer } = shared;
-  const { admin } = plane;
   const token = await joinToken?.(client, clock.now());
-  const nothing = async () => {};
-  const description = "the scenario's cluster";
   const nodes = await LabNodes.open(
     { context: contextOf(context, random, context.signal), clock, facts },
     {
       count: scenario.nodes,
       prefix: "node-",
       folder,
-      target: {
-        kind: "joined",
-        admin,
-        description,
-        kubeVersion: KUBE_VERSION,
-        close: nothing,
-        [Symbol.asyncDispose]: nothing,
-      },
+      target,
       settings: { verbosity: 1, pullMs: 400, kubeProxy: hasServices(scenario), link: true },
       runtimesHere: true,
       ...defined({ hooks, token, openRuntime: runtimeOpener(real, clock, context.signal) }),
