@@ -81,6 +81,10 @@ function differsIn(language: Language, call: string, want: Wanted, got: Got): re
       const [name = call] = call.split("(");
       return [isEnglish ? `your file does not export ${name}` : `你的文件没有导出 ${name}`];
     }
+    case "no-method": {
+      const [name = call] = call.split("(");
+      return [isEnglish ? `your object has no method ${name}` : `你的对象没有方法 ${name}`];
+    }
     case "swallows-abort":
       return [
         isEnglish

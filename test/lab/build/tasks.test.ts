@@ -6,6 +6,7 @@ import { allTasks, goldenOf, stubOf, taskIds } from "../../../src/lab/build/libr
 import { firstWrong } from "../../../src/lab/build/runner/first-wrong.js";
 import type { Wrong } from "../../../src/lab/build/runner/messages.js";
 import type { Stage, Task } from "../../../src/lab/build/task.js";
+import { WORDS } from "../../../src/lab/build/words.js";
 import { parse } from "../../../src/util/yaml.js";
 import { OWN_MODULES } from "./own-modules.js";
 
@@ -130,6 +131,13 @@ describe("what a verdict says about waits", async () => {
   test("a method that must not wait gives a promise", async () => {
     const wrong = await wrongIn("get-newer-than", "get(podUid)", "async get(podUid)");
     assert.deepEqual([wrong?.check, wrong?.got.kind], ["unknown", "promise"]);
+  });
+
+  test("a method that is missing is named", async () => {
+    const wrong = await wrongIn("pod-worker", "finish(outcome)", "end(outcome)");
+    assert.deepEqual([wrong?.check, wrong?.calls.at(-1), wrong?.got.kind], ["next", "finish('ok')", "no-method"]);
+    assert.ok(wrong);
+    assert.deepEqual(WORDS.en.differs("finish('ok')", wrong.want, wrong.got), ["your object has no method finish"]);
   });
 
   test("a call before a sleep is over is named with the sleep", async () => {

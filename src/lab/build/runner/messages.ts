@@ -33,7 +33,16 @@ export type Got =
   | { readonly kind: "error" | "changes-argument"; readonly text: string; readonly at?: number }
   /** @property text the call that came too early, and the sleep that was not over */
   | { readonly kind: "too-early"; readonly text: string; readonly sleep: string }
-  | { readonly kind: "waits" | "promise" | "not-written" | "not-exported" | "swallows-abort" | "never-ends" };
+  | {
+      readonly kind:
+        | "waits"
+        | "promise"
+        | "not-written"
+        | "not-exported"
+        | "no-method"
+        | "swallows-abort"
+        | "never-ends";
+    };
 
 /** A test that failed, and where. */
 export interface Wrong {

@@ -119,7 +119,7 @@ class Steps {
     this.#calls.push(shownCall(call, step.args));
     this.deps.at(this.#calls);
     const method = (this.subject as Readonly<Record<string, unknown>> | null | undefined)?.[call];
-    if (typeof method !== "function") return { want: wantedOf(step), got: { kind: "not-exported" } };
+    if (typeof method !== "function") return { want: wantedOf(step), got: { kind: "no-method" } };
     const called = outcomeOf(
       () => Reflect.apply(method, this.subject, this.fakes.filledIn(step.args)),
       this.deps.async.includes(call),
