@@ -59,7 +59,13 @@ async function runLine(context: KubectlContext, argv: readonly string[]): Promis
   const print = (said: string) => void context.streams.stdout.write(said);
   const warn = (said: string) => void context.streams.stderr.write(`${said}\n`);
   if (Number(text(line, "v") ?? 0) >= REQUESTS_LEVEL) trace.addSink(requestLines(warn));
-  const deps = { clock, trace, random: context.random, actor: "user", userAgent: USER_AGENT } as const;
+  const warned = new Set<string>();
+  const warnOnce = (said: string) => {
+    if (!warned.has(said)) warn(`Warning: ${said}`);
+    warned.add(said);
+  };
+  const { random } = context;
+  const deps = { clock, trace, random, actor: "user", userAgent: USER_AGENT, warn: warnOnce } as const;
   await using client = createClient(asks, deps);
   const authorize = async (headers: AskingHeaders) => {
     await asks.authorize?.(headers);

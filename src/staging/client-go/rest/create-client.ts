@@ -22,6 +22,7 @@ import { addIdentity, identityInWords, refusedIdentity } from "./identity.js";
 import { withQuery } from "./paths.js";
 import type { RequestObserver } from "./request-observer.js";
 import { explainTransportError, timeoutError } from "./transport-errors.js";
+import { warningsIn } from "./warnings.js";
 import { withCause } from "./watch-report.js";
 
 export interface ClientDeps extends Ctx {
@@ -33,6 +34,8 @@ export interface ClientDeps extends Ctx {
   readonly userAgent?: string;
   /** replaces the warning about an unverified server: the reason why it is used. No secret is sent to it. */
   readonly unverifiedBecause?: string;
+  /** is called with each text of an answer's Warning headers. Mirrors rest.WarningHandler */
+  readonly warn?: (text: string) => void;
   /** measures each request; default: no measurement */
   readonly observe?: RequestObserver;
 }
@@ -254,6 +257,7 @@ class TracedClient implements KubeClient {
       auditId,
       answered: (answer: KubeResponse): void => {
         trace.secrets.learnBody(request.path, answer.body);
+        if (this.#deps.warn !== undefined) warningsIn(answer.headers["warning"]).forEach(this.#deps.warn);
         const outcome = outcomeInWords(answer);
         const wantsBody = trace.wantsBodies && answer.body !== undefined;
         const version = writtenVersion(request.method, answer.body);

@@ -4,6 +4,7 @@ import type {
   V1Deployment,
   V1LabelSelector,
   V1PodTemplate,
+  V1PodTemplateSpec,
   V1ReplicaSet,
   V1ReplicationController,
   V1StatefulSet,
@@ -13,6 +14,7 @@ import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
+import { templateWarnings } from "../core/pod-template.js";
 import {
   AGE_COLUMN,
   ageOf,
@@ -200,6 +202,8 @@ function replicasField({ status }: Wire<V1ReplicaSet>): Record<string, string> {
 
 interface Rules extends Pick<Strategy, "prepareForCreate" | "prepareForUpdate" | "validateUpdate"> {
   validate(object: KubeObject): FieldError[];
+  /** upstream warns if its name, which begins those of its pods, is no DNS label */
+  readonly isNameInPods: boolean;
   /** the counts of a new object: Go writes those that are 0 */
   readonly freshStatus: object;
 }
@@ -211,19 +215,23 @@ function workload(
   options: Rules & { readonly short: string; readonly table: TableDefinition; readonly isScaled: boolean },
   status: Pick<Strategy, "prepareForUpdate" | "validateUpdate">,
 ) {
-  const { short, table, isScaled, freshStatus, ...rules } = options;
+  const { short, table, isScaled, freshStatus, isNameInPods, ...rules } = options;
   // Unless a kind says otherwise, an update is checked as a new object, with the selector it has.
   const validateUpdate: Strategy["validateUpdate"] = (object, old) => [
     ...rules.validate(object),
     ...sameSelector(object, old),
   ];
-  const strategy = { validateUpdate, ...rules };
+  const strategy = { validateUpdate, ...templateWarnings("spec.template", templateOf, { isNameInPods }), ...rules };
   return row("apps/v1", kind, resource, specAndStatus({ counted: true, freshStatus: () => freshStatus, strategy }), {
     shortNames: [short],
     categories: ["all"],
     table,
     subresources: isScaled ? [SCALE, statusOf(status)] : [statusOf(status)],
   });
+}
+
+function templateOf({ spec }: Wire<V1Deployment>): Wire<V1PodTemplateSpec> | undefined {
+  return spec?.template;
 }
 
 function sameSelector(object: KubeObject, old: KubeObject): FieldError[] {
@@ -243,6 +251,7 @@ const DEPLOYMENT = workload(
   "deployments",
   {
     short: "deploy",
+    isNameInPods: true,
     freshStatus: {},
     table: DEPLOYMENT_TABLE,
     isScaled: true,
@@ -268,6 +277,7 @@ const REPLICA_SET = workload(
   "replicasets",
   {
     short: "rs",
+    isNameInPods: true,
     freshStatus: { replicas: 0 },
     table: REPLICAS_TABLE,
     isScaled: true,
@@ -281,6 +291,7 @@ const DAEMON_SET = workload(
   "daemonsets",
   {
     short: "ds",
+    isNameInPods: false,
     freshStatus: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
     table: DAEMON_SET_TABLE,
     isScaled: false,
@@ -321,6 +332,7 @@ const STATEFUL_SET = workload(
   "statefulsets",
   {
     short: "sts",
+    isNameInPods: false,
     freshStatus: { replicas: 0, availableReplicas: 0 },
     table: STATEFUL_SET_TABLE,
     isScaled: true,
@@ -355,7 +367,11 @@ export const REPLICATION_CONTROLLERS = row(
   specAndStatus({
     counted: true,
     freshStatus: () => ({ replicas: 0 }),
-    strategy: { validate: validateRc, validateUpdate: validateRc },
+    strategy: {
+      validate: validateRc,
+      validateUpdate: validateRc,
+      ...templateWarnings("spec.template", templateOf, { isNameInPods: true }),
+    },
   }),
   {
     shortNames: ["rc"],

@@ -5,6 +5,7 @@ import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { parseStandard } from "../../../../staging/cron/parse.js";
 import { isTimeZone } from "../../../../staging/cron/time-zone.js";
 import { isSet } from "../../../../util/records.js";
+import { templateWarnings } from "../core/pod-template.js";
 import {
   AGE_COLUMN,
   ageOf,
@@ -16,7 +17,7 @@ import {
   NONE,
   since,
 } from "../rest/cells.js";
-import type { Strategy, StrategyContext, TableDefinition } from "../rest/definition.js";
+import type { Strategy, TableDefinition } from "../rest/definition.js";
 import { invalidValue, nonNegative, notSupported, required } from "../rest/field-errors.js";
 import { row, statusOf } from "../rest/rows.js";
 import { specAndStatus } from "../rest/stored.js";
@@ -81,26 +82,33 @@ function validateTimeZone(timeZone: string | null | undefined): FieldError[] {
   return isTimeZone(timeZone) ? [] : [invalid(`unknown time zone ${timeZone}`)];
 }
 
+const TEMPLATE = templateWarnings(
+  "spec.jobTemplate.spec.template",
+  ({ spec }: CronJobObject) => spec?.jobTemplate.spec?.template,
+  { isNameInPods: true },
+);
+
 /** Mirrors cronJobStrategy in pkg/registry/batch/cronjob/strategy.go. */
 const strategy: Strategy = specAndStatus({
   counted: true,
   freshStatus: () => ({}),
   strategy: {
-    prepareForCreate: warnAboutTimeZone,
-    prepareForUpdate: (cronJob: CronJobObject, _old, context) => warnAboutTimeZone(cronJob, context),
+    warningsOnCreate: (cronJob, context) => [...TEMPLATE.warningsOnCreate(cronJob, context), ...zoneWarnings(cronJob)],
+    warningsOnUpdate: (cronJob, old, context) => [
+      ...TEMPLATE.warningsOnUpdate(cronJob, old, context),
+      ...zoneWarnings(cronJob),
+    ],
     validate: validateCreate,
     validateUpdate: (cronJob: CronJobObject, old: CronJobObject) => validateCronJob(cronJob, old),
   },
 });
 
-function warnAboutTimeZone(cronJob: CronJobObject, { warn }: StrategyContext): CronJobObject {
-  const { schedule = "" } = cronJob.spec ?? {};
-  if (schedule.includes("TZ")) {
-    warn(
-      `CRON_TZ or TZ used in "spec.schedule" is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`,
-    );
-  }
-  return cronJob;
+function zoneWarnings({ spec }: CronJobObject): string[] {
+  return (spec?.schedule ?? "").includes("TZ")
+    ? [
+        `CRON_TZ or TZ used in "spec.schedule" is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`,
+      ]
+    : [];
 }
 
 /** Mirrors printCronJob. */

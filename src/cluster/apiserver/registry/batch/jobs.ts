@@ -4,6 +4,7 @@ import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import { humanDuration } from "../../../../staging/apimachinery/duration.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
 import { factFor } from "../../../../util/release/facts.js";
+import { templateWarnings } from "../core/pod-template.js";
 import { AGE_COLUMN, ageOf, column, containerCells, formatLabelSelector, NAME_COLUMN, timeMs } from "../rest/cells.js";
 import type { Strategy, StrategyContext, TableDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
@@ -34,6 +35,7 @@ const strategy: Strategy = specAndStatus({
       ...validateJob(job, generatedLabels(old, kubeVersion), old),
       ...validateJobUpdate(job, old),
     ],
+    ...templateWarnings("spec.template", (job: JobObject) => job.spec?.template, { isNameInPods: true }),
     defaultGarbageCollection: { policy: "Orphan", warning: PODS_STAY },
   },
 });

@@ -95,6 +95,7 @@ export function beforeCreate(
   if (errors.length === 0) errors.push(...validateNames(object.metadata, isPathSegmentName));
   reportValidation(context.report, object, errors, VALIDATE);
   if (errors.length > 0) throw invalid(core.storing, object.metadata.name ?? "", errors);
+  if (strategy.warningsOnCreate !== undefined) context.warnings.push(...strategy.warningsOnCreate(object, kind));
   return object;
 }
 

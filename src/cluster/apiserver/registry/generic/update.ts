@@ -194,13 +194,14 @@ function beforeUpdate(
   ];
   reportValidation(context.report, object, errors, VALIDATE);
   if (errors.length > 0) throw invalid(core.storing, object.metadata.name ?? "", errors);
+  if (strategy.warningsOnUpdate !== undefined) context.warnings.push(...strategy.warningsOnUpdate(object, old, kind));
   return object;
 }
 
 function strategyOf(
   core: StoreCore,
   subresource: string | undefined,
-): Pick<Strategy, "prepareForUpdate" | "validateUpdate"> {
+): Pick<Strategy, "prepareForUpdate" | "validateUpdate" | "warningsOnUpdate"> {
   if (subresource === undefined) return core.definition.strategy;
   const row = core.definition.subresources?.find((one) => one.name === subresource);
   if (row?.strategy === undefined) throw new Error(`${core.definition.resource}/${subresource} cannot be updated`);

@@ -82,7 +82,14 @@ function validateTls({ hosts, secretName }: Wire<V1IngressTLS>, field: string): 
 const ingressStrategy: Strategy = specAndStatus({
   counted: true,
   freshStatus: () => ({ loadBalancer: {} }),
-  strategy: { validate: validateCreate, validateUpdate: validateIngress },
+  strategy: {
+    validate: validateCreate,
+    validateUpdate: validateIngress,
+    warningsOnCreate: ({ metadata }: IngressObject) =>
+      metadata.annotations?.[CLASS_ANNOTATION] === undefined
+        ? []
+        : [`annotation "${CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`],
+  },
 });
 
 const MAX_HOSTS_SHOWN = 3;

@@ -89,6 +89,9 @@ export interface Strategy {
   validate?(object: KubeObject, context: StrategyContext): FieldError[];
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): KubeObject;
   validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[];
+  /** The texts of `Warning` headers about a valid object. Mirrors WarningsOnCreate and WarningsOnUpdate. */
+  warningsOnCreate?(object: KubeObject, context: StrategyContext): readonly string[];
+  warningsOnUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): readonly string[];
   /** checks metadata.name; absent: a DNS subdomain. @returns messages with upstream's text */
   validateName?(name: string): string[];
   /** a PUT of a missing object creates it (leases) */

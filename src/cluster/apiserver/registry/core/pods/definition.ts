@@ -5,12 +5,14 @@ import type { Wire } from "../../../../../staging/apimachinery/wire.js";
 import { defined } from "../../../../../util/defined.js";
 import type { Strategy } from "../../rest/definition.js";
 import { action, row, statusOf } from "../../rest/rows.js";
+import { nameWarnings } from "../pod-template.js";
 import { withoutUnknownRestartPolicies } from "./container-restart-policy.js";
 import { EPHEMERAL_CONTAINERS_STRATEGY } from "./ephemeral-containers.js";
 import { withGatedCondition, withoutUnknownGates } from "./scheduling-gates.js";
 import { POD_TABLE } from "./table.js";
 import { validatePodStatusUpdate, validatePodUpdate } from "./update-validation.js";
 import { validatePodCreate } from "./validation.js";
+import { warningsForPod } from "./warnings.js";
 
 /** podIP is the first of podIPs; podIPs wins if they differ. Mirrors Convert_v1_PodStatus_To_core_PodStatus. */
 function withPodIps(pod: Wire<V1Pod>): Wire<V1Pod> {
@@ -38,6 +40,10 @@ const strategy: Strategy = {
     return { ...pod, status: old.status };
   },
   validateUpdate: validatePodUpdate,
+  warningsOnCreate: (pod: Wire<V1Pod>, { kubeVersion }) => [
+    ...nameWarnings(pod, "the Pod's hostname", kubeVersion),
+    ...warningsForPod(pod, "", kubeVersion),
+  ],
   gracePeriodSeconds,
 };
 
