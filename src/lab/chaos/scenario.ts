@@ -94,6 +94,11 @@ export const SCENARIO = z
 /** Objects, faults and expectations. Times are ms of the cluster's clock, from the moment when the objects exist. */
 export type Scenario = z.infer<typeof SCENARIO>;
 
+/** Whether pods use the addresses of Services, among them that of the name server. Without kube-proxy a cluster starts faster. */
+export function hasServices({ objects, do: faults }: Scenario): boolean {
+  return objects.some(({ kind }) => kind === "Service") || faults.some(({ fault }) => fault === "dns-fault");
+}
+
 /** @param file its name, for messages @throws LabError BAD_FILE with a line for each wrong field */
 export function parseScenario(text: string, file: string): Scenario {
   return parseChecked(SCENARIO, text, file, "scenario");

@@ -20,7 +20,7 @@ import { contextOf, LabNodes, type LabNodesOptions } from "../labs/environment/n
 import { labFolderPrefix } from "../labs/environment/orphaned-processes.js";
 import { Guard } from "./guard.js";
 import type { RealParts } from "./real/check.js";
-import type { Scenario } from "./scenario.js";
+import { hasServices, type Scenario } from "./scenario.js";
 import type { Judgement } from "./verdict.js";
 
 const KUBE_VERSION = "1.25";
@@ -158,9 +158,4 @@ function runtimeOpener({ cri }: RealParts, clock: Clock, signal: AbortSignal): L
     const { openCriProxy } = await import("./real/cri-proxy.js");
     return openCriProxy({ clock, trace, signal }, cri, folder);
   };
-}
-
-/** Whether pods use the addresses of Services, among them that of the name server. Without kube-proxy a cluster starts faster. */
-function hasServices({ objects, do: faults }: Scenario): boolean {
-  return objects.some(({ kind }) => kind === "Service") || faults.some(({ fault }) => fault === "dns-fault");
 }

@@ -19,6 +19,11 @@ const BINDING = {
   roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "system:node-proxier" },
   subjects: [{ kind: "ServiceAccount", name: NAME, namespace: NAMESPACE }],
 };
+/** The objects of the identity. */
+export const PROXY_IDENTITY_PATHS = [
+  objectPath(SERVICE_ACCOUNTS, NAME),
+  objectPath(BINDINGS, BINDING.metadata.name),
+] as const;
 /** The proxy runs longer than the default of an hour, and never restarts to get a new token. */
 const TOKEN_SECONDS = 365 * 24 * 3_600;
 

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { ServerFaults } from "../../../cluster/apiserver/endpoints/faults/server-faults.js";
 import type { RestConfig } from "../../../staging/client-go/rest/client.js";
 import { NODES, objectPath } from "../../../staging/client-go/rest/paths.js";
+import { PROXY_IDENTITY_PATHS } from "../../../testbed/node/proxy-identity.js";
 import { nearestRelease } from "../../../testbed/target/server-release.js";
 import type { Ctx } from "../../../trace/ctx.js";
 import type { Disposables } from "../../../util/async/disposables.js";
@@ -14,7 +15,7 @@ import { flagsOf, type OwnCluster, type RealTarget } from "../../labs/environmen
 import { OwnObjects } from "../../labs/environment/own/objects.js";
 import { refuseOrphanedObjects } from "../../labs/environment/own/orphaned-objects.js";
 import { OwnNote } from "../../labs/environment/own/record.js";
-import type { Scenario } from "../scenario.js";
+import { hasServices, type Scenario } from "../scenario.js";
 import { openApiProxy } from "./api-proxy.js";
 
 /** Where every API server publishes the CAs of its clients. */
@@ -82,16 +83,23 @@ export async function openForeignCluster(
 async function claimObjects(
   { clock: wall }: Ctx,
   { context, target, say, cluster }: ForeignCluster,
-  { objects, nodes }: Scenario,
+  scenario: Scenario,
   folder: string,
   open: Disposables,
 ): Promise<void> {
   const { client, identity, contextName, config } = cluster;
+  const { objects, nodes } = scenario;
   const paths = Array.from({ length: nodes }, (_, i) => objectPath(NODES, `node-${i + 1}`));
   for (const object of objects) {
     const known = await resourceOf(client, object, context.signal);
     const { name, namespace = "default" } = object.metadata;
     paths.push(`${pathOf(known, namespace)}/${encodeURIComponent(name)}`);
+  }
+  if (hasServices(scenario)) {
+    for (const path of PROXY_IDENTITY_PATHS) {
+      const { status } = await client.request({ method: "GET", path, signal: context.signal });
+      if (status === 404) paths.push(path);
+    }
   }
   await refuseOrphanedObjects({ context, say, wall }, cluster, target, paths);
   const claim = {
