@@ -49,4 +49,10 @@ describe("the built-in kubectl on a cluster with a node", () => {
     assert.equal(code, 1);
     assert.match(stderr, message);
   });
+
+  test("a warning of the API server is on stderr, once", async () => {
+    const get = ["learn", "kubectl", "--", "get", "componentstatuses"];
+    const { stderr } = await runInProcess(get, { env: env() });
+    assert.equal(stderr, "Warning: v1 ComponentStatus is deprecated in v1.19+\n");
+  });
 });

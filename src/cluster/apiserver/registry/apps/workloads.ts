@@ -14,7 +14,7 @@ import { nameOf } from "../../../../staging/apimachinery/api/objects.js";
 import type { FieldError } from "../../../../staging/apimachinery/errors.js";
 import { semanticallyEqual } from "../../../../staging/apimachinery/semantic-equality.js";
 import type { Wire } from "../../../../staging/apimachinery/wire.js";
-import { templateWarnings } from "../core/pod-template.js";
+import { templateWarnings, validatePodTemplateSpec } from "../core/pod-template.js";
 import {
   AGE_COLUMN,
   ageOf,
@@ -353,7 +353,17 @@ export const WORKLOADS: readonly ResourceDefinition[] = [
   STATEFUL_SET,
 ];
 
-export const POD_TEMPLATES = row("v1", "PodTemplate", "podtemplates", PLAIN, {
+/** Mirrors ValidatePodTemplate in pkg/apis/core/validation/validation.go. */
+const validatePodTemplate = ({ template }: Wire<V1PodTemplate>) => validatePodTemplateSpec(template, "template");
+
+const POD_TEMPLATE: Strategy = {
+  ...PLAIN,
+  validate: validatePodTemplate,
+  validateUpdate: validatePodTemplate,
+  ...templateWarnings("template", ({ template }: Wire<V1PodTemplate>) => template, { isNameInPods: false }),
+};
+
+export const POD_TEMPLATES = row("v1", "PodTemplate", "podtemplates", POD_TEMPLATE, {
   deleteReturnsObject: true,
   table: TEMPLATE_TABLE,
 });

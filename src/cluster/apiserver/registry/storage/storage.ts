@@ -15,6 +15,15 @@ import type { ResourceDefinition } from "../rest/definition.js";
 import { row, statusOf } from "../rest/rows.js";
 import { PLAIN, specAndStatus } from "../rest/stored.js";
 import {
+  validateAttachmentUpdate,
+  validateCapacity,
+  validateCapacityUpdate,
+  validateCsiNode,
+  validateDriver,
+  validateDriverUpdate,
+  validateNewAttachment,
+} from "./csi-validation.js";
+import {
   validateClaim,
   validateClaimUpdate,
   validateClass,
@@ -132,7 +141,9 @@ export const PERSISTENT_VOLUMES = row(
   },
 );
 
-const CSI_DRIVERS = row(GROUP_VERSION, "CSIDriver", "csidrivers", PLAIN, {
+const DRIVER_STRATEGY = { ...PLAIN, validate: validateDriver, validateUpdate: validateDriverUpdate };
+
+const CSI_DRIVERS = row(GROUP_VERSION, "CSIDriver", "csidrivers", DRIVER_STRATEGY, {
   namespaced: false,
   deleteReturnsObject: true,
   table: {
@@ -164,7 +175,9 @@ const CSI_DRIVERS = row(GROUP_VERSION, "CSIDriver", "csidrivers", PLAIN, {
   },
 });
 
-const CSI_NODES = row(GROUP_VERSION, "CSINode", "csinodes", PLAIN, {
+const NODE_STRATEGY = { ...PLAIN, validate: validateCsiNode, validateUpdate: validateCsiNode };
+
+const CSI_NODES = row(GROUP_VERSION, "CSINode", "csinodes", NODE_STRATEGY, {
   namespaced: false,
   deleteReturnsObject: true,
   table: {
@@ -206,7 +219,11 @@ const STORAGE_CLASSES = row(GROUP_VERSION, "StorageClass", "storageclasses", CLA
   },
 });
 
-const VOLUME_ATTACHMENTS = row(GROUP_VERSION, "VolumeAttachment", "volumeattachments", specAndStatus(), {
+const ATTACHMENT_STRATEGY = specAndStatus({
+  strategy: { validate: validateNewAttachment, validateUpdate: validateAttachmentUpdate },
+});
+
+const VOLUME_ATTACHMENTS = row(GROUP_VERSION, "VolumeAttachment", "volumeattachments", ATTACHMENT_STRATEGY, {
   namespaced: false,
   deleteReturnsObject: true,
   subresources: [statusOf()],
@@ -233,7 +250,9 @@ const VOLUME_ATTACHMENTS = row(GROUP_VERSION, "VolumeAttachment", "volumeattachm
   },
 });
 
-const CSI_STORAGE_CAPACITIES = row(GROUP_VERSION, "CSIStorageCapacity", "csistoragecapacities", PLAIN, {
+const CAPACITY_STRATEGY = { ...PLAIN, validate: validateCapacity, validateUpdate: validateCapacityUpdate };
+
+const CSI_STORAGE_CAPACITIES = row(GROUP_VERSION, "CSIStorageCapacity", "csistoragecapacities", CAPACITY_STRATEGY, {
   table: {
     columns: [
       NAME_COLUMN,
