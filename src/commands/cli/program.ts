@@ -2,7 +2,6 @@ import { Command, type ErrorOptions } from "commander";
 import { enterScope } from "../../trace/scope.js";
 import { CAUSES_LEVEL } from "../../trace/trace.js";
 import { asItIs } from "../../trace/translated.js";
-import { nearest } from "../../util/text/nearest.js";
 import { COMMANDS } from "../command-table.js";
 import { addGlobalOptions, commandWord, handDown, isOnlyGlobal, optionsOf } from "./global-options.js";
 import { helpIn, helpSentences, inHelp, usageSentences } from "./help-language.js";
@@ -67,6 +66,9 @@ export async function buildProgram(argv: readonly string[], version: string, ses
 
 /** A command that names the words it cannot use, and the subcommand they are like. Differs: commander only counts them. */
 class NamingCommand extends Command {
+  /** commander's own, which its types leave out. */
+  declare readonly unknownCommand: () => never;
+
   override createCommand(name?: string): Command {
     return new NamingCommand(name);
   }
@@ -74,19 +76,9 @@ class NamingCommand extends Command {
   override error(message: string, options?: ErrorOptions): never {
     if (options?.code !== "commander.excessArguments") return super.error(message, options);
     const words = this.args.slice(this.registeredArguments.length);
-    if (this.commands.length > 0 && this.registeredArguments.length === 0) return this.#unknownWord(words[0] ?? "");
+    if (this.commands.length > 0 && this.registeredArguments.length === 0) return this.unknownCommand();
     const [what = message] = message.split(". Expected ");
     return super.error(`${what}: ${words.join(" ")}`, options);
-  }
-
-  /** As commander says it of a group without an action of its own. */
-  #unknownWord(word: string): never {
-    const names = this.createHelp()
-      .visibleCommands(this)
-      .map((command) => command.name());
-    const like = nearest(names, word);
-    const hint = like === undefined ? "" : `\n(Did you mean ${like}?)`;
-    return super.error(`error: unknown command '${word}'${hint}`, { code: "commander.unknownCommand" });
   }
 }
 

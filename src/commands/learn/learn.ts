@@ -207,7 +207,7 @@ function addProgressCommands(room: LearnRoom): void {
       if (json === true && junit === true)
         throw new LocalizedError("USAGE", env.say("twoReports"), env.say("twoReportsHint"));
       const format = json === true ? "json" : junit === true ? "junit" : "words";
-      await (await import("./menu/listing.js")).report(env, format);
+      await (await import("./print-report.js")).printReport(env, format);
     }),
   );
   const transfer = () => import("./transfer.js");
