@@ -12,7 +12,6 @@ import { controlSocket } from "../../lab/labs/session/shell-files.js";
 import { defined } from "../../util/defined.js";
 import { LocalizedError } from "../../util/i18n/message-error.js";
 import { type LearnContext, labNamed } from "./context.js";
-import { begunOwnLab, findLabOrFolder } from "./own/own-lab.js";
 import { LabReporter } from "./play/reporter.js";
 import { resumeLines } from "./play/resume.js";
 import { playableNext, showResult } from "./play.js";
@@ -75,7 +74,7 @@ async function askIfRunning({ env, state }: Asked, operation: LabOperation): Pro
 /** Restarts a lab whose process was killed, and shows its current step. @throws LabError FAILED */
 async function resume(here: LearnContext, { env, state: { lab, speed, kubeVersion } }: OpenLab): Promise<void> {
   env.notice(env.say("takenUp", { id: lab }));
-  const found = await findLabOrFolder(env, lab);
+  const found = await (await ownLabs()).findLabOrFolder(env, lab);
   const before = await env.store.of(found.lab);
   for (const line of resumeLines(found.lab, before, undefined, env.say)) env.notice(line);
   await startDetachedLab(found.env, found.lab, defined({ speed, kubeVersion }), () => status(here));
@@ -109,7 +108,7 @@ async function goOn(lab: OpenLab, step: string | null): Promise<void> {
     return;
   }
   if (lab.isPlayed) return lab.env.notice(lab.env.say("leaveShell"));
-  const { env, lab: played } = await findLabOrFolder(lab.env, lab.state.lab);
+  const { env, lab: played } = await (await ownLabs()).findLabOrFolder(lab.env, lab.state.lab);
   await showResult(env, played, "stdout");
   const next = await playableNext(env, played);
   if (next !== undefined) env.context.streams.stdout.write(`\n${env.say("nextIs", { id: next.id })}\n`);
@@ -221,7 +220,10 @@ export async function reset(
     return (await import("../../lab/labs/environment/own/orphaned-objects.js")).removeOrphanedObjects(env, target, lab);
   }
   if (word === "") await confirmResetAll(env, yes);
-  const id = word === "" ? undefined : (begunOwnLab(env, await env.store.load(), word) ?? labNamed(env, word).id);
+  const id =
+    word === ""
+      ? undefined
+      : ((await ownLabs()).begunOwnLab(env, await env.store.load(), word) ?? labNamed(env, word).id);
   const running = await detachedLab(env);
   if (running !== undefined && (id === undefined || running.lab === id)) await endDetached(env);
   if (id === undefined) await env.store.save(EMPTY_PROGRESS);
@@ -240,3 +242,6 @@ async function confirmResetAll({ context, say, store }: LearnContext, yes: boole
     throw new LocalizedError("DECLINED", say("declined"), say("resetOneHint"));
   }
 }
+
+/** Loaded at first use: most commands need none of it. */
+const ownLabs = () => import("./own/own-lab.js");
