@@ -41,16 +41,15 @@ const table: readonly (readonly [string, number, readonly RegExp[]])[] = [
     13,
     [/^checks whether this node needs/, /^approves CSR /, /^registers node /, /^renews the Lease/],
   ],
-  ["lease --stop-after 2 --speed 15", 6, [/^renews Lease node-1$/, /^falls silent: /, / to Unknown$/, TERMINATING]],
+  ["lease --stop-after 2 --speed 15", 6, [/^falls silent: /, / to Unknown$/, TERMINATING]],
   [
     "lease --stop-after 1 --speed 15",
     6,
     [
-      /^renews the Lease/,
       /^falls silent: /,
       / to Unknown$/,
       /^adds .*unreachable:NoExecute/,
-      /^asks the API server to delete pod hasty$/,
+      /^plans to delete pod default\/hasty/,
       TERMINATING,
     ],
   ],
@@ -90,22 +89,17 @@ for (const [line, least, sentences] of table) {
 
 const SELF_EXPLAINED = /^(?:token|csr)/;
 /** Commands whose terminal shows the numbers of the story. */
-const NUMBERED = /^(?:bootstrap|lease|token|csr)/;
-/** The numbers of steps and decisions and their first words, as the terminal shows them. */
+const NUMBERED = /^(?:bootstrap|lease|token|csr|exec|logs)/;
+/** The numbers in the terminal, and who did it. A request is shown with its answer, after what it caused. */
 function numbersIn(stderr: string): string[] {
-  const shown = stderr.matchAll(/^ *\d+\.\d+ \w+ +[▸◆] (\d+)\. (\S+)/gm);
-  return [...shown].map(([, number, text = ""]) => `${number} ${text}`);
+  const shown = stderr.matchAll(/^ *\d+\.\d+ (\w+) +(?:[▸◆●→✗] )?(\d+)\. /gm);
+  return [...shown].map(([, actor, number]) => `${number} ${actor}`).toSorted();
 }
 
-/** The same of the stories. A later story begins with a step that has its number already. */
+/** The same of the stories. */
 function numbersOf(graph: TraceGraph): string[] {
-  return stories(graph).flatMap((steps, story) =>
-    steps.flatMap(({ fact }, i) => {
-      const event = graph.get(fact);
-      const text = event?.kind === "step" ? event.title : event?.kind === "decision" ? event.what : undefined;
-      return text === undefined || (story > 0 && i === 0) ? [] : `${i + 1} ${text.split(" ")[0]}`;
-    }),
-  );
+  const told = stories(graph).flatMap((steps) => steps.map(({ fact }, i) => `${i + 1} ${graph.get(fact)?.actor}`));
+  return told.toSorted();
 }
 
 /** What happens inside an actor. The stages of a request are the API server's. */
@@ -127,9 +121,22 @@ function silent(events: readonly TraceEvent[]): string[] {
     .map(({ step, text }) => `${step.lane.key}: ${text}`);
 }
 
+function isRenewal(fact: TraceEvent): boolean {
+  return fact.kind === "request" && fact.method !== "GET" && fact.path.includes("/leases");
+}
+
 /** @param last of a node's silence: each link of the chain, and the picture's Ready, are there */
 function assertSilenceLeadsTo(graph: TraceGraph, last: TraceEvent): void {
   const chain = graph.chainOf(last);
+  assert.ok(
+    chain
+      .slice(
+        0,
+        chain.findIndex((fact) => fact.kind === "decision" && /falls silent/.test(fact.what)),
+      )
+      .some(isRenewal),
+    "the silence follows the last renewal",
+  );
   const links = [/falls silent/, /conditions of .* to Unknown/, /:NoExecute/, /delete it in 20 s/];
   const places = links.map((link) => chain.findIndex((fact) => fact.kind === "decision" && link.test(fact.what)));
   assert.deepEqual(

@@ -93,7 +93,7 @@ async function runLease(context: CliContext, options: LeaseCommandOptions): Prom
         return context.print(leaseResult(nodeName, nothing));
     }
     const join = { context, clock, trace, plan, kubeVersion, target, store };
-    const node = await context.folded("starting a node", `node ${nodeName} has joined`, () => prepareNode(join));
+    const node = await context.folded("starting a node", `node ${nodeName} has its identity`, () => prepareNode(join));
     await using _agent = node.agent;
     const observer = new NodeObserver({ ...deps, client }, nodeName, { isOnlyWitness: !isNew });
     const shown = { agent: node.agent, observer, clock, kubeVersion };

@@ -2,14 +2,13 @@ import { createCriClient } from "../../staging/cri/remote/create-cri-client.js";
 import { NODE_NAME, RequestTrace } from "../../testbed/fixtures/request-trace.js";
 import { type RuntimeServers, startRuntimeServers } from "../../testbed/fixtures/runtime-servers.js";
 import type { ContainerRef, SandboxPod } from "../../testbed/fixtures/sandbox-pods.js";
-import { HOPS_RULE } from "../../trace/story/rules.js";
-import { tellStory } from "../../trace/story/teller.js";
 import { traceOfNode } from "../../trace/view.js";
 import { defined } from "../../util/defined.js";
 import { LabError } from "../../util/errors.js";
 import { parseKubeVersion } from "../../util/release/facts.js";
 import type { CliContext } from "../cli/context.js";
 import type { StreamEnvironment } from "./environment.js";
+import { tellHops } from "./hops.js";
 
 export interface CriEnvironmentOptions {
   readonly endpoint: string;
@@ -47,11 +46,12 @@ export async function openCriEnvironment(
   try {
     const options = { kubeVersion, apiServerPort: 0, kubeletPort: 0, plainHttp: false };
     const servers = await startRuntimeServers({ clock, random, trace: ofNode, cri }, options, signal);
-    const telling = tellStory(trace, HOPS_RULE);
+    const telling = tellHops(trace);
     const close = async () => {
-      telling[Symbol.dispose]();
       await servers[Symbol.asyncDispose]();
       await cri.close();
+      // The servers report the end of the connection while they close.
+      telling[Symbol.dispose]();
     };
     try {
       const { runtimeName, runtimeVersion } = cri.version;

@@ -5,13 +5,12 @@ import { NODE_NAME, RequestTrace } from "../../testbed/fixtures/request-trace.js
 import type { Readiness, SampleNode, SampleNodeSession } from "../../testbed/fixtures/sample-node.js";
 import { SAMPLE_PODS } from "../../testbed/fixtures/sample-pods.js";
 import type { Target, TargetOptions } from "../../testbed/target/target.js";
-import { HOPS_RULE } from "../../trace/story/rules.js";
-import { tellStory } from "../../trace/story/teller.js";
 import type { Trace } from "../../trace/trace.js";
 import { traceOfNode } from "../../trace/view.js";
 import { Disposables } from "../../util/async/disposables.js";
 import type { Clock } from "../../util/clock.js";
 import type { CliContext } from "../cli/context.js";
+import { tellHops } from "./hops.js";
 import type { PodName } from "./pod.js";
 
 /** A cluster with the requested pod, if the command can start it. */
@@ -39,7 +38,10 @@ export async function openStreamEnvironment(
 ): Promise<StreamEnvironment> {
   let story: RequestTrace | undefined;
   let hosting: Promise<HostedRuntime> | undefined;
+  let telling: Disposable | undefined;
   const opened = new Disposables();
+  // At the end, because the servers report the end of the connection while they close.
+  opened.defer(async () => telling?.[Symbol.dispose]());
   try {
     const isSimulated = pod.namespace === "default" && SAMPLE_PODS.has(pod.name);
     const target = await context.openTarget(command, options, (trace, clock) => {
@@ -58,8 +60,7 @@ export async function openStreamEnvironment(
       const node = await startSamplePod({ context, clock, story }, target, pod.name, readiness, hosting);
       opened.defer(() => node.close());
     }
-    const telling = tellStory(trace, HOPS_RULE);
-    opened.defer(async () => telling[Symbol.dispose]());
+    telling = tellHops(trace);
     const client = { config: target.admin, clock, random: context.random, trace, story };
     if (story === undefined) noteRemoteServers(trace, target);
     const kubeVersion = target.kind === "real" ? undefined : target.kubeVersion;

@@ -116,29 +116,25 @@ function isOfAnother(what: string, nodeName: string): boolean {
   return what.startsWith("stop all ") || ![nodeName, undefined].includes(/\bnode ([^\s:]+)/.exec(what)?.[1]);
 }
 
-/** How a node joins; from its silence on, its last renewal and what followed. */
+/** How a node joins; from its silence on, what followed. */
 export function leaseRule(nodeName: string): StoryRule {
   const joining = chapterRule(`node ${nodeName} joins`);
   let isSilent = false;
   return {
-    begins: (event, chain) => {
+    begins: (event) => {
       if (event.kind !== "decision" || event.actor !== "kubelet" || event.upstream?.func !== SILENCE)
-        return isSilent ? undefined : joining.begins(event, chain);
+        return isSilent ? undefined : joining.begins(event);
       isSilent = true;
-      const led = chain();
-      // A timer's renewal is a request without a step.
-      const first = led.findLast(({ kind }) => kind === "step") ?? led[0];
-      return { title: `node ${nodeName} falls silent`, first };
+      return { title: `node ${nodeName} falls silent` };
     },
     roleOf: (event) => {
       if (event.kind === "decision" && isOfAnother(event.what, nodeName)) return undefined;
       if (!isSilent) return joining.roleOf?.(event);
       const isSilence = event.kind === "decision" && event.upstream?.func === SILENCE;
       const isCountdown = event.kind === "note" && event.actor === "controller";
-      const isDeletion = event.kind === "request" && event.method === "DELETE";
       // An evicted pod is still there: nobody on a silent node ends it.
       const isMarked = event.kind === "state" && event.what === "deletionTimestamp";
-      return isSilence || isCountdown || isDeletion || isMarked || isDecided(event) ? "step" : undefined;
+      return isSilence || isCountdown || isMarked || isDecided(event) ? "step" : undefined;
     },
   };
 }

@@ -8,14 +8,10 @@ import { storyStep } from "./step.js";
 /** What a command tells. */
 export interface StoryRule {
   /**
-   * @param chain returns what led to the fact, from its beginning
-   * @returns the title of the story that begins with the fact, or with an earlier one of the chain; undefined: none begins. The first
-   * step of a story that is told at once waits for no decision in it
+   * @returns the title of the story that begins with the fact; undefined: none begins. The first step of a story that is told at once
+   * waits for no decision in it
    */
-  begins(
-    event: TraceEvent,
-    chain: () => readonly TraceEvent[],
-  ): { title: string; first?: TraceEvent | undefined; isAtOnce?: boolean } | undefined;
+  begins(event: TraceEvent): { title: string; isAtOnce?: boolean } | undefined;
   /** Whether a fact without a cause belongs to the story that is told. Default: none does. */
   joins?(event: TraceEvent): boolean;
   /** default: what an object's life consists of */
@@ -106,17 +102,14 @@ class StoryTeller implements TraceSink {
   }
 
   #begin(known: Known): void {
-    const begun = this.rule.begins(known.event, () => chainOf(known).map(({ event }) => event));
+    const begun = this.rule.begins(known.event);
     if (begun === undefined) return;
-    const chain = chainOf(known);
     this.#tell();
     const count = (this.#titles.get(begun.title) ?? 0) + 1;
     keep(this.#titles, begun.title, count);
     this.#telling = { title: count === 1 ? begun.title : `${begun.title} (${count})`, texts: new Set() };
-    const from = chain.findIndex(({ event }) => event === (begun.first ?? known.event));
-    for (const one of chain.slice(Math.max(0, from))) Object.assign(one, { story: this.#telling, isTold: false });
-    const first = chain[Math.max(0, from)];
-    if (first !== undefined) this.#add(first);
+    Object.assign(known, { story: this.#telling, isTold: false });
+    this.#add(known);
     if (begun.isAtOnce === true) this.#tellSoon();
   }
 
@@ -178,12 +171,6 @@ export function tellStory(trace: Trace, rule: StoryRule): Disposable {
   const teller = new StoryTeller(trace, rule);
   trace.addSink(teller);
   return { [Symbol.dispose]: () => void teller.close() };
-}
-
-function chainOf(known: Known): Known[] {
-  const chain: Known[] = [];
-  for (let at: Known | undefined = known; at !== undefined; at = at.cause) chain.unshift(at);
-  return chain;
 }
 
 function keep<T>(map: Map<string, T>, key: string, value: T): void {

@@ -41,7 +41,9 @@ export class TraceSummary {
    */
   lines(options: TerminalOptions, repeats: ReadonlyMap<string, number>, shorten: (text: string) => string): string[] {
     const steps = this.#numbered || this.#steps;
-    if (steps < MIN_STEPS) return [];
+    // The hops of a connection are no steps of a run.
+    const own = this.#steps + (this.#decisions.get("controller") ?? 0);
+    if (Math.min(steps, own) < MIN_STEPS) return [];
     const { chalk, startMs, say = asItIs } = options;
     const again = [...repeats].filter(([, times]) => times > 1).map(([what, times]) => say(`${what} ${times} times`));
     const refused = [...this.#refused].map(([status, times]) => `${status}${times === 1 ? "" : ` x${times}`}`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Fact } from "../../../src/trace/events.js";
 import { numberSteps } from "../../../src/trace/story/numbers.js";
-import { leaseRule } from "../../../src/trace/story/rules.js";
+import { HOPS_RULE, leaseRule } from "../../../src/trace/story/rules.js";
 import { tellStory } from "../../../src/trace/story/teller.js";
 import type { EmitOptions } from "../../../src/trace/trace.js";
 import { FakeClock } from "../../support/fake-clock.js";
@@ -26,6 +26,36 @@ test("the countdown of a lease has the numbers of its story in the terminal", ()
   const told = events.flatMap((event) => (event.kind === "story" && /silent/.test(event.title) ? event.steps : []));
   assert.deepEqual(
     told.map(({ fact }) => numbers.get(fact)),
-    [1, 2, 3, 4, 5],
+    [1, 2, 3, 4],
+  );
+});
+
+test("a request has its place in the numbers of its hops before it is reported", () => {
+  const { trace, events } = recordingTrace(new FakeClock());
+  numberSteps(trace, HOPS_RULE, true);
+  trace.addSink({ write: (event) => void trace.numberOf?.(event) });
+  const story = tellStory(trace, HOPS_RULE);
+  const emit = (fact: Fact, options: EmitOptions) => trace.emit(fact, options).id;
+  const run = emit({ kind: "step", title: "Run ls in web" }, { actor: "user" });
+  const request = trace.newId();
+  emit({ kind: "decision", what: "is admin", why: "x" }, { actor: "apiserver", causedBy: request });
+  emit({ kind: "decision", what: "ask the kubelet: POST", why: "x" }, { actor: "apiserver", causedBy: request });
+  const sent = { kind: "request", method: "POST", path: "/api/v1/namespaces/a/pods/web/exec", status: 101 } as const;
+  const known = { server: "https://127.0.0.1:1", identity: "admin", auditId: "a" };
+  emit({ ...sent, ...known, durationMs: 1 }, { actor: "user", id: request, causedBy: run, level: 1 });
+  emit(
+    { kind: "state", subject: "pods/exec", what: "connection", to: "ended" },
+    { actor: "apiserver", causedBy: request },
+  );
+  // It has nothing to do with the connection.
+  emit({ kind: "error", message: "x" }, { actor: "kubelet" });
+  story[Symbol.dispose]();
+  const numbers = events.flatMap((event) => (event.kind === "story" ? [] : [trace.numberOf?.(event)]));
+  assert.deepEqual(numbers, [1, 3, 4, 2, 5, undefined]);
+  const told = events.flatMap((event) => (event.kind === "story" ? event.steps.map(({ fact }) => fact) : []));
+  const byNumber = new Map(events.map((event) => [trace.numberOf?.(event), event.id]));
+  assert.deepEqual(
+    told,
+    [1, 2, 3, 4, 5].map((number) => byNumber.get(number)),
   );
 });
