@@ -1,5 +1,5 @@
 import type { Say } from "../../../util/i18n/sentences.js";
-import type { StoryFact, StoryStep } from "../../events.js";
+import type { StoryFact, StoryStep, TraceEvent } from "../../events.js";
 import type { SequenceStep } from "../sequence-svg.js";
 import { isReceived, type Lane, whoIn } from "./lanes.js";
 import type { Step } from "./step.js";
@@ -61,9 +61,14 @@ export function plotsOf(
   });
 }
 
+/** Whether the fact is that an answer is written. */
+export function isAnswer(event: TraceEvent): boolean {
+  return event.kind === "decision" && event.upstream?.func === WRITES_ANSWER;
+}
+
 /** Who gets the answer that a step writes; undefined for other steps. */
 export function answeredBy({ event }: Step, stepOf: (id: string) => Step | undefined): Lane | undefined {
-  if (event.kind !== "decision" || event.upstream?.func !== WRITES_ANSWER) return undefined;
+  if (!isAnswer(event)) return undefined;
   const request = stepOf(event.causedBy ?? "");
   return request?.event.kind === "request" ? request.lane : undefined;
 }

@@ -1,4 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
+import { defined } from "../../../util/defined.js";
 import type { TraceEvent } from "../../events.js";
 import type { EmbeddedFact } from "../facts.js";
 import type { LiveKey, LiveRelist } from "../live-protocol.js";
@@ -11,7 +12,7 @@ import { readLanguage } from "./language.js";
 import { type FoldedRows, foldRows } from "./list/fold.js";
 import { Cluster } from "./picture/cluster.js";
 import { keyOf, type Thing } from "./picture/things.js";
-import type { Plot } from "./plot.js";
+import { isAnswer, type Plot } from "./plot.js";
 import type { Repeat } from "./repeats.js";
 import type { Step } from "./step.js";
 import { type Link, Story } from "./story.js";
@@ -48,6 +49,15 @@ export interface Picture {
   readonly ever: Cluster;
   /** undefined: after all steps up to now */
   readonly after: Step | undefined;
+}
+
+/** Which part of a request and its answer a step shows: each has a step of its own, or they share one. */
+export interface Exchange {
+  readonly part: "both" | "question" | "answer";
+  /** the message to show for a step that is none itself */
+  readonly sent?: Step;
+  /** what wrote the answer, if the request's step shows it */
+  readonly answer?: Step;
 }
 
 function plotText(plot: Plot | undefined, step: Step): string | undefined {
@@ -209,6 +219,28 @@ export class PageState {
     const { sent = after } = (this.view.value === "story" && this.plot.value?.byStep.get(after)) || {};
     const scene = this.#moment.after(steps, steps.indexOf(sent) + 1);
     return { cluster: scene.cluster, scene, now, ever, after };
+  });
+
+  /** what the picture draws of a request and its answer at the selected step */
+  readonly exchange = computed<Exchange>(() => {
+    const { after } = this.picture.value;
+    if (after === undefined) return { part: "both" };
+    const plot = this.view.value === "story" ? this.plot.value : undefined;
+    const request = isAnswer(after.event) ? this.story.causeOf(after) : undefined;
+    if (request?.event.kind === "request") return { part: "answer", sent: request };
+    const answer = this.story.answerTo(after);
+    const isShown = (step: Step) => (plot === undefined ? this.view.value === "all" : plot.byStep.has(step));
+    if (answer !== undefined && isShown(answer)) return { part: "question" };
+    return { part: "both", ...defined({ sent: plot?.byStep.get(after)?.sent, answer }) };
+  });
+
+  readonly #answered = new Moment();
+
+  /** What a chapter's picture is drawn from: a request that is drawn with its answer has passed its stations. */
+  readonly chapterScene = computed<Scene>(() => {
+    const { answer } = this.exchange.value;
+    const { steps } = this.story;
+    return answer === undefined ? this.picture.value.scene : this.#answered.after(steps, steps.indexOf(answer) + 1);
   });
 
   /** that the reader wants to see */

@@ -2,7 +2,7 @@ import { startMs, TraceGraph } from "../../graph/graph.js";
 import type { EmbeddedFact } from "../facts.js";
 import { Lanes } from "./lanes.js";
 import { messageName } from "./message-name.js";
-import { type Plot, plotsOf } from "./plot.js";
+import { isAnswer, type Plot, plotsOf } from "./plot.js";
 import { Repeats } from "./repeats.js";
 import type { Step } from "./step.js";
 import { outcomeOf, titleOf, transportOf, whoOf } from "./words.js";
@@ -108,6 +108,13 @@ export class Story {
   causeOf({ event }: Step): Step | undefined {
     const cause = this.#graph.causeOf(event);
     return cause && this.#byId.get(cause.id);
+  }
+
+  /** The step that writes the answer to a request; undefined if the trace does not have it. */
+  answerTo({ event }: Step): Step | undefined {
+    if (event.kind !== "request") return undefined;
+    const answer = this.#graph.effectsOf(event).find(isAnswer);
+    return answer && this.#byId.get(answer.id);
   }
 
   hasUnobservedCause({ event }: Step): boolean {

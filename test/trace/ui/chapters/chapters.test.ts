@@ -472,3 +472,29 @@ test("at a step of the story the picture has the answer to what the step sent, n
   const [line] = shown.draw(scene.models.get(shown), scene.models.get(shown), at);
   assert.deepEqual(line && linesOf(line), ["* The kubelet is system:node:node-1"]);
 });
+
+test("a request and its answer: a picture has both at one step, or each at its own if the story tells the answer", () => {
+  const [facts, last] = [requestFacts(), requestFacts().at(-1) ?? assert.fail()];
+  const request = facts.find(({ kind }) => kind === "request") ?? assert.fail();
+  const partsOf = (...told: readonly TraceEvent[]) => {
+    const steps = told.map(({ id }) => ({ fact: id, text: "x" }));
+    const story = { ...last, id: "story", kind: "story", title: "t", steps, seq: 90 } as TraceEvent;
+    const state = new PageState({ isLive: false });
+    state.load(parseFacts([...facts, story].map(factLine).join("")));
+    return told.map(({ id }) => {
+      state.select(state.story.get(id));
+      const shown = state.shownChapter.value ?? assert.fail("no chapter is shown");
+      const { cluster, now } = state.picture.value;
+      const at = { nowMs: 0, cluster, ever: cluster, event: state.shownFact.value };
+      const whole = now.models.get(shown);
+      const lines = shown.draw(state.chapterScene.value.models.get(shown), whole, at).flatMap(linesOf);
+      const { part, sent } = state.exchange.value;
+      return [part, sent?.event.id, lines.filter((line) => line.startsWith("- ")).length, lines.at(-1)?.slice(0, 8)];
+    });
+  };
+  assert.deepEqual(partsOf(request), [["both", undefined, 1, "* answer"]]);
+  assert.deepEqual(partsOf(request, last), [
+    ["question", undefined, 8, "- answer"],
+    ["answer", request.id, 1, "* answer"],
+  ]);
+});

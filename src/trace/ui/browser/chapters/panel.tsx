@@ -28,7 +28,7 @@ export function ChapterPanel({ state }: { readonly state: PageState }) {
       : say("Nothing of this chapter has happened yet. Press {1}: {2}.", key.key, key.label);
   const nothing: Block = { kind: "line", text, tone: "ahead" };
   const whole = now.models.get(shown);
-  const blocks = whole === undefined ? [nothing] : shown.draw(scene.models.get(shown), whole, at);
+  const blocks = whole === undefined ? [nothing] : shown.draw(state.chapterScene.value.models.get(shown), whole, at);
   return (
     <section class="chapter" aria-label={say(shown.title)}>
       <fieldset class="group" aria-label={say("Chapters")}>

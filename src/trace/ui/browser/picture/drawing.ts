@@ -1,6 +1,7 @@
 import type { TraceEvent } from "../../../events.js";
 import { shortIds } from "../../../terminal/text.js";
 import { messageName } from "../message-name.js";
+import type { Exchange } from "../state.js";
 import type { Step } from "../step.js";
 import { outcomeOf } from "../words.js";
 import { FLIGHT_MS, type Flight, Flights } from "./flights.js";
@@ -49,6 +50,7 @@ export class Drawing {
   #ways: readonly Way[] = [];
   #marked: Step | undefined;
   #sent: Step | undefined;
+  #part: Exchange["part"] = "both";
   readonly #marks: Element[] = [];
   #isRunning = false;
 
@@ -87,7 +89,7 @@ export class Drawing {
       this.#wires.get(name)?.path.remove();
       this.#wires.delete(name);
     }
-    this.mark(this.#marked, this.#sent);
+    this.mark(this.#marked, this.#sent, this.#part);
   }
 
   /** A fact may not say which node its kubelet has; then it is that of the only one. */
@@ -111,10 +113,12 @@ export class Drawing {
   /**
    * Shows a step until another one is marked: its actors, its message's line with an arrow, its name, and the answer.
    * @param sent the message to show for a step that is no message itself
+   * @param part of a request and its answer
    */
-  mark(step: Step | undefined, sent?: Step): void {
+  mark(step: Step | undefined, sent: Step | undefined, part: Exchange["part"]): void {
     this.#marked = step;
     this.#sent = sent;
+    this.#part = part;
     for (const element of this.field.querySelectorAll("[data-now]")) delete (element as HTMLElement).dataset["now"];
     for (const element of this.#marks.splice(0)) element.remove();
     if (step === undefined) return;
@@ -131,9 +135,11 @@ export class Drawing {
     const places = message === undefined ? [] : this.#placesOf(message);
     const [first, middle, last] = [places[0], places[SAMPLES / 2], places.at(-1)];
     if (message === undefined || first === undefined || middle === undefined || last === undefined) return;
-    const tone = message.isBad ? "bad" : message.kind;
-    const answer = /^(?:request|rpc)$/.test(message.kind) ? outcomeOf(event) : undefined;
-    this.#arrow(places, `sent ${tone}`);
+    // A request whose answer has a step of its own has none yet.
+    const isAnswered = part !== "question" && /^(?:request|rpc)$/.test(message.kind);
+    const tone = message.isBad && part !== "question" ? "bad" : message.kind;
+    const answer = isAnswered ? outcomeOf(event) : undefined;
+    if (part !== "answer") this.#arrow(places, `sent ${tone}`);
     // Next to the line of the request.
     const isUpright = Math.abs(last.y - first.y) > Math.abs(last.x - first.x);
     const beside = places.toReversed().map(({ x, y }) => (isUpright ? { x: x + 7, y } : { x, y: y + 7 }));

@@ -59,8 +59,8 @@ function ClusterField({ state, isNarrow }: PictureProps) {
   useEffect(() => drawing.current?.place(ways));
   useSignalEffect(() => drawing.current?.show(state.happened.value));
   const marked = state.isFollowing.value ? undefined : state.selected.value;
-  const sent = marked && state.view.value === "story" ? state.plot.value?.byStep.get(marked)?.sent : undefined;
-  useEffect(() => drawing.current?.mark(marked, sent), [marked, sent]);
+  const { sent, part } = state.exchange.value;
+  useEffect(() => drawing.current?.mark(marked, sent, part), [marked, sent, part]);
 
   const pods = podsByNode(ever);
   const density = densityOf(ever, pods);
