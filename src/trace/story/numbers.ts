@@ -15,7 +15,7 @@ const MAX_KNOWN = 20_000;
 export function numberSteps(trace: Trace, rule: StoryRule, isChained = false): void {
   const numbers = new WeakMap<TraceEvent, number | undefined>();
   const texts = new Set<string>();
-  /** by id: what the beginning caused, and the number that is kept for it */
+  /** by id or audit ID: what the beginning caused, and the number that is kept for it */
   const chain = new Map<string, number | undefined>();
   let isTelling = false;
   let count = 0;
@@ -25,6 +25,11 @@ export function numberSteps(trace: Trace, rule: StoryRule, isChained = false): v
     texts.clear();
     chain.clear();
     chain.set(id, undefined);
+  };
+  // Without a sink that keeps causes, only the audit ID leads to the request.
+  const keep = ({ causedBy, ...event }: TraceEvent, number: number) => {
+    for (const key of [causedBy, "auditId" in event ? event.auditId : undefined])
+      if (key !== undefined) chain.set(key, number);
   };
   const isOfStory = ({ id, causedBy }: TraceEvent): boolean => {
     if (!isChained || chain.has(id)) return true;
@@ -38,9 +43,9 @@ export function numberSteps(trace: Trace, rule: StoryRule, isChained = false): v
     if (!isTelling) return undefined;
     const isStep = rule.roleOf?.(event) === "step";
     if (isChained && isStep && event.causedBy !== undefined && !chain.has(event.causedBy) && count < MAX_STEPS)
-      chain.set(event.causedBy, ++count);
+      keep(event, ++count);
     if (!isOfStory(event) || !isStep) return undefined;
-    const kept = chain.get(event.id);
+    const kept = chain.get(event.id) ?? (event.kind === "request" ? chain.get(event.auditId ?? "") : undefined);
     if (kept !== undefined) return kept;
     const text = `${event.actor} ${event.instance} ${sentenceOf(event) ?? event.id}`;
     if (texts.has(text) || count >= MAX_STEPS) return undefined;

@@ -59,3 +59,18 @@ test("a request has its place in the numbers of its hops before it is reported",
     [1, 2, 3, 4, 5].map((number) => byNumber.get(number)),
   );
 });
+
+test("a request is known by its audit ID where no sink keeps causes", () => {
+  const { trace, events } = recordingTrace(new FakeClock());
+  numberSteps(trace, HOPS_RULE, true);
+  trace.addSink({ write: (event) => void trace.numberOf?.(event) });
+  const causedBy = trace.emit({ kind: "step", title: "Run ls in web" }, { actor: "user" }).id;
+  const auditId = "a";
+  trace.emit({ kind: "decision", what: "is admin", why: "x", auditId }, { actor: "apiserver", causedBy: "other" });
+  const sent = { kind: "request", method: "POST", path: "/exec", status: 101, durationMs: 1, auditId } as const;
+  trace.emit({ ...sent, server: "https://127.0.0.1:1", identity: "admin" }, { actor: "user", causedBy, level: 1 });
+  assert.deepEqual(
+    events.map((event) => trace.numberOf?.(event)),
+    [1, 3, 2],
+  );
+});
