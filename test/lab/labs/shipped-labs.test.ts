@@ -16,6 +16,15 @@ describe("the labs", () => {
     assert.equal(labs.length, readdirSync("labs").filter((name) => /^\d/.test(name)).length);
   });
 
+  test("every wait has a time limit; without one it would only look once", () => {
+    const waits = labs.flatMap(({ definition }) => everyWait(definition));
+    assert.ok(waits.length > 20, `found ${waits.length}`);
+    assert.deepEqual(
+      waits.filter(({ within }) => within === undefined),
+      [],
+    );
+  });
+
   for (const { definition, text } of labs) {
     test(`${definition.id}: its Chinese is Chinese`, () => {
       const { zh, en } = text;
@@ -31,3 +40,10 @@ describe("the labs", () => {
     });
   }
 });
+
+/** The checks of all `wait` actions below a value. */
+function everyWait(value: unknown): { within?: string }[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = "wait" in value && typeof value.wait === "object" && value.wait !== null ? [value.wait] : [];
+  return [...own, ...Object.values(value).flatMap(everyWait)];
+}
