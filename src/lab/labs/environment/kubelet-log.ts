@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 
 /**
  * The file with a kubelet's log. A line is in it before the answer that the line tells about can arrive: a learner
@@ -33,7 +33,7 @@ export class KubeletLog {
     this.#pending = "";
     if (text === "" || this.#isClosed) return;
     try {
-      for (let rest = Buffer.from(text); rest.length > 0; ) rest = rest.subarray(writeSync(this.#fd, rest));
+      writeFileSync(this.#fd, text);
     } catch {
       // A full disk: the lab goes on without these lines, as a node does.
     }

@@ -19,28 +19,42 @@ type Workload = Wire<V1Deployment>;
 export const SCALE_KIND = { group: "autoscaling", version: "v1", kind: "Scale", schema: "Scale" } as const;
 
 function scaleOf(object: KubeObject): Scale {
-  const { metadata, spec, status } = object as Workload;
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const { spec, status } = object as Workload;
   const count = spec?.replicas ?? 0;
   // A replication controller's selector is a plain map.
   const shown =
     object.kind === "ReplicationController"
       ? formatLabels((object as Wire<V1ReplicationController>).spec?.selector)
       : formatLabelSelector(spec?.selector);
+  return scaleWith(object, count, {
+    replicas: status?.replicas ?? 0,
+    ...(shown === NONE ? {} : { selector: shown }),
+  });
+}
+
+/** The scale of an object. @param count the pods that it wants */
+export function scaleWith({ metadata }: KubeObject, count: number, status: NonNullable<Scale["status"]>): Scale {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return {
     kind: SCALE_KIND.kind,
     apiVersion: "autoscaling/v1",
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp } as KubeObject["metadata"],
     spec: count === 0 ? {} : { replicas: count },
-    status: {
-      replicas: status?.replicas ?? 0,
-      ...(shown === NONE ? {} : { selector: shown }),
-    },
+    status,
   };
 }
 
 /** The workload with the number of pods that the scale wants. @throws StatusError 422 */
-function withScale(current: KubeObject, { metadata, spec }: Scale): KubeObject {
+function withScale(current: KubeObject, scale: Scale): KubeObject {
+  const { replicas, metadata } = wantedScale(current, scale);
+  return { ...current, metadata, spec: { ...(current as Workload).spec, replicas } };
+}
+
+/** What an update of a scale asks for, with the object's metadata. @throws StatusError 422 */
+export function wantedScale(
+  current: KubeObject,
+  { metadata, spec }: Scale,
+): Pick<KubeObject, "metadata"> & { replicas: number } {
   const { replicas = 0 } = spec ?? {};
   if (replicas < 0) {
     const errors = [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")];
@@ -48,8 +62,7 @@ function withScale(current: KubeObject, { metadata, spec }: Scale): KubeObject {
   }
   // A resourceVersion in the request is a precondition; without one, the last write wins.
   const { resourceVersion = "" } = metadata;
-  const kept = resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion };
-  return { ...current, metadata: kept, spec: { ...(current as Workload).spec, replicas } };
+  return { replicas, metadata: resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion } };
 }
 
 /** What `/scale` shows of an object of this kind. */

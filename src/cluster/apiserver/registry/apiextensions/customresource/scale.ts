@@ -1,10 +1,10 @@
 import type { KubeObject } from "../../../../../staging/apimachinery/api/meta.js";
 import type { Scale } from "../../../../../staging/apimachinery/api/objects.js";
-import { type FieldError, internalError, invalid } from "../../../../../staging/apimachinery/errors.js";
+import { type FieldError, internalError } from "../../../../../staging/apimachinery/errors.js";
 import { isRecord } from "../../../../../util/records.js";
 import type { ScaleView } from "../../rest/definition.js";
 import { invalidValue } from "../../rest/field-errors.js";
-import { SCALE_KIND } from "../../rest/scale.js";
+import { scaleWith, wantedScale } from "../../rest/scale.js";
 import { goLiteral } from "../schema/go-literal.js";
 import type { ScalePaths } from "../types.js";
 
@@ -17,7 +17,6 @@ export function customScale(paths: ScalePaths): ScaleView {
   const { specReplicasPath, statusReplicasPath, labelSelectorPath = "" } = paths;
   return {
     scaleOf(object): Scale {
-      const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
       const count = valueAt(object, specReplicasPath);
       if (typeof count !== "number") {
         throw internalError(
@@ -27,27 +26,15 @@ export function customScale(paths: ScalePaths): ScaleView {
       }
       const replicas = valueAt(object, statusReplicasPath);
       const selector = labelSelectorPath === "" ? undefined : valueAt(object, labelSelectorPath);
-      return {
-        kind: SCALE_KIND.kind,
-        apiVersion: "autoscaling/v1",
-        metadata: { name, namespace, uid, resourceVersion, creationTimestamp } as KubeObject["metadata"],
-        spec: count === 0 ? {} : { replicas: count },
-        status: {
-          replicas: typeof replicas === "number" ? replicas : 0,
-          ...(typeof selector === "string" && selector !== "" ? { selector } : {}),
-        },
-      };
+      return scaleWith(object, count, {
+        replicas: typeof replicas === "number" ? replicas : 0,
+        ...(typeof selector === "string" && selector !== "" ? { selector } : {}),
+      });
     },
-    withScale(current, { metadata, spec }) {
-      const { replicas = 0 } = spec ?? {};
-      if (replicas < 0) {
-        const errors = [invalidValue("spec.replicas", replicas, "must be greater than or equal to 0")];
-        throw invalid(SCALE_KIND, metadata.name ?? "", errors);
-      }
-      const { resourceVersion = "" } = metadata;
-      const kept = resourceVersion === "" ? current.metadata : { ...current.metadata, resourceVersion };
+    withScale(current, scale) {
+      const { replicas, metadata } = wantedScale(current, scale);
       const scaled = withValueAt(current, partsOf(specReplicasPath), replicas) as KubeObject;
-      return { ...scaled, metadata: kept };
+      return { ...scaled, metadata };
     },
   };
 }
