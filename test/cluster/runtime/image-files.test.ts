@@ -138,6 +138,16 @@ test("nginx: its worker ends with it, and both say so", async () => {
   assert.equal(stateOf(container), "exited (0, Completed)");
 });
 
+test("nginx: a worker that has just died does not keep its master", async () => {
+  const { container, sh } = await nginx();
+  await sh("kill -9 2");
+  await lab.settle();
+  await sh("kill -QUIT 1");
+  await lab.clock.advance(1_000);
+  await lab.settle();
+  assert.equal(stateOf(container), "exited (0, Completed)");
+});
+
 test("nginx -s reload reads its files again", async () => {
   const { container, sh, errors } = await nginx();
   const file = "/etc/nginx/conf.d/default.conf";

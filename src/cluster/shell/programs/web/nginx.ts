@@ -158,8 +158,9 @@ async function keepWorker(self: Self, account: ProcessUser | undefined, workers:
     await notice(self, `signal 17 (SIGCHLD) received from ${worker.pid}`);
     const how = status.kind === "signaled" ? `exited on signal ${status.signal}` : `exited with code ${status.code}`;
     await notice(self, `worker process ${worker.pid} ${how}`, status.kind === "signaled" ? "alert" : "notice");
+    if (workers.current === worker) await machine.clock.sleep(RESPAWN_MS, signal);
+    // A reload or the master's end can come meanwhile, too.
     if (workers.current !== worker) return;
-    await machine.clock.sleep(RESPAWN_MS, signal);
   }
 }
 
